@@ -28,9 +28,7 @@ FOUND = detect(recorded("22.05")).site
 @pytest.fixture
 def detected(tmp_path: Path) -> str:
     """Write the profile that was detected; return its path."""
-    path = tmp_path / "detected.yaml"
-    path.write_text(EXPECTED.read_text(encoding="utf-8"), encoding="utf-8")
-    return str(path)
+    return job_file(tmp_path, EXPECTED.read_text(encoding="utf-8"), "detected.yaml")
 
 
 @pytest.fixture
@@ -41,17 +39,18 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("silent")
 def test_each_file_prints_a_line_and_the_exit_code_covers_all(run: Runner, tmp_path: Path, detected: str) -> None:
-    small, large, wrong = (
-        job_file(tmp_path, text, f"{name}.yaml") for name, text in (("small", JOB), ("large", LARGE), ("wrong", WRONG))
-    )
-    said = run("site", "check", "--site", detected, small)
-    assert (said.code, said.out) == (0, f"{small}: 1 node, 2 CPUs of normal, layout plain\n")
-    said = run("site", "check", "--site", detected, small, large)
-    assert (said.code, said.out.splitlines()[1]) == (4, f"{large}: cannot start here: E410")
-    assert "error E410: role worker can never start" in said.err
-    said = run("site", "check", "--site", detected, large, wrong, small)
-    assert (said.code, said.out.splitlines()[1]) == (3, f"{wrong}: the job file is wrong")
-    assert len(said.out.splitlines()) == 3
+    texts = (("small", JOB), ("large", LARGE), ("wrong", WRONG))
+    small, large, wrong = (job_file(tmp_path, text, f"{name}.yaml") for name, text in texts)
+    starts = f"{small}: 1 node, 2 CPUs of normal, layout plain"
+    can_not = f"{large}: cannot start here: E410"
+    for files, code, lines in (
+        ([small], 0, [starts]),
+        ([small, large], 4, [starts, can_not]),
+        ([large, wrong, small], 3, [can_not, f"{wrong}: the job file is wrong", starts]),
+    ):
+        said = run("site", "check", "--site", detected, *files)
+        assert (said.code, said.out.splitlines()) == (code, lines)
+        assert ("error E410: role worker can never start" in said.err) == (large in files)
     run("site", "check", "--site", detected, str(tmp_path / "none.yaml")).ends(3, "error E100")
 
 
@@ -74,22 +73,21 @@ def test_without_a_profile_and_slurm_the_check_fails(run: Runner, tmp_path: Path
 def test_an_outdated_profile_is_reported(run: Runner, detected: str, tmp_path: Path) -> None:
     said = run("site", "check", "--site", detected)
     assert (said.code, said.out) == (0, f"{detected}: is valid and agrees with the cluster\n")
-    old = tmp_path / "old.yaml"
-    old.write_text(EXPECTED.read_text(encoding="utf-8").replace("research", "reserch"), encoding="utf-8")
-    said = run("site", "check", "--site", str(old))
-    assert (said.code, said.out) == (4, f"{old}: contains 2 names that the cluster does not have\n")
-    line = old.read_text(encoding="utf-8").splitlines().index("defaultAccount: reserch") + 1
-    assert f"{old}:{line}:17  $.defaultAccount\nerror E465: the cluster has no account 'reserch'" in said.err
-    assert "hint: did you mean `research`?" in said.err
+    text = EXPECTED.read_text(encoding="utf-8").replace("research", "reserch")
+    old = job_file(tmp_path, text, "old.yaml")
+    said = run("site", "check", "--site", old)
+    assert said.out == f"{old}: contains 2 names that the cluster does not have\n"
+    line = text.splitlines().index("defaultAccount: reserch") + 1
+    told = f"{old}:{line}:17  $.defaultAccount\nerror E465: the cluster has no account 'reserch'"
+    said.ends(4, told, "hint: did you mean `research`?")
 
 
 @pytest.mark.usefixtures("silent")
 def test_a_profile_is_checked_without_slurm(run: Runner, detected: str, tmp_path: Path) -> None:
     said = run("site", "check", "--site", detected)
-    assert (said.code, said.out) == (0, f"{detected}: is valid\n")
-    assert "the profile was not compared with the cluster: `scontrol` is not on PATH" in said.err
-    (tmp_path / "odd.yaml").write_text("partitoins: {}\n", encoding="utf-8")
-    assert run("site", "check", "--site", str(tmp_path / "odd.yaml")).code == 4
+    said.ends(0, "the profile was not compared with the cluster: `scontrol` is not on PATH")
+    assert said.out == f"{detected}: is valid\n"
+    assert run("site", "check", "--site", job_file(tmp_path, "partitoins: {}\n", "odd.yaml")).code == 4
 
 
 @pytest.mark.parametrize(
@@ -133,5 +131,4 @@ def test_a_scheduler_without_het_jobs_is_reported_unless_in_the_profile(text: st
 
 
 def test_settings_unknown_to_slurm_are_not_differences() -> None:
-    assert differences(FOUND, Site.of(scheduler=FOUND.scheduler)) == []
-    assert differences(FOUND, FOUND) == []
+    assert differences(FOUND, Site.of(scheduler=FOUND.scheduler)) == differences(FOUND, FOUND) == []

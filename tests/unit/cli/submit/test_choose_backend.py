@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from ..running import Runner
 
 STAND_IN = Path(__file__).parents[2] / "backends" / "pyslurm" / "stand_in"
-
-
-@pytest.fixture
-def session() -> Session:
-    return Session()
 
 
 @pytest.fixture
@@ -51,18 +47,18 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     return install
 
 
-def test_auto_uses_a_pyslurm_that_matches_the_slurm_version(installed: Callable[[str], None], session: Session) -> None:
+def test_auto_uses_a_pyslurm_that_matches_the_slurm_version(installed: Callable[[str], None]) -> None:
     installed("25.11.0")
-    assert (choose_backend(session, "auto"), choose_backend(session, "pyslurm")) == ("pyslurm", "pyslurm")
+    assert [choose_backend(Session(), name) for name in ("auto", "pyslurm")] == ["pyslurm", "pyslurm"]
 
 
 @pytest.mark.parametrize("version", ["24.11.0", ""])
-def test_auto_uses_no_other_pyslurm_version(installed: Callable[[str], None], session: Session, version: str) -> None:
+def test_auto_uses_no_other_pyslurm_version(installed: Callable[[str], None], version: str) -> None:
     if version:
         installed(version)
-    assert choose_backend(session, "auto") == "slurm"
+    assert choose_backend(Session(), "auto") == "slurm"
     with pytest.raises(UnreachableError, match="pyslurm cannot be used"):
-        choose_backend(session, "pyslurm")
+        choose_backend(Session(), "pyslurm")
 
 
 @pytest.mark.usefixtures("installed")
@@ -83,18 +79,15 @@ def test_an_unknown_backend_is_refused() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_a_job_stays_readable_after_pyslurm_is_removed(run: Runner, surroundings: Path) -> None:
-    created = replace(CREATED, backend="pyslurm", user=user_name())
-    submitted = replace(SUBMITTED, backend="pyslurm", user=user_name())
+    created, submitted = (replace(each, backend="pyslurm", user=user_name()) for each in (CREATED, SUBMITTED))
     job_folder(surroundings, created, INTENT, submitted, name=f"{user_name()}~demo")
     done = run("status", "demo")
-    assert done.code == 0
-    assert "job 7, PENDING" in done.out
-    (line,) = done.err.splitlines()
-    assert line.startswith("pyslurm cannot be used: it is not installed for ")
-    assert line.endswith("; using Slurm's programs instead")
+    assert (done.code, "job 7, PENDING" in done.out) == (0, True)
+    assert re.fullmatch(
+        "pyslurm cannot be used: it is not installed for .*; using Slurm's programs instead\n", done.err
+    )
 
 
 def test_backends_do_not_share_poll_results() -> None:
     """One that was asked for the jobs of the one says nothing of those of the other."""
-    files = {polling._shared(Session(), name)._file for name in ("slurm", "pyslurm")}
-    assert len(files) == 2
+    assert len({polling._shared(Session(), name)._file for name in ("slurm", "pyslurm")}) == 2

@@ -40,14 +40,12 @@ def test_a_retry_has_the_environment_of_the_submit(tmp_path: Path, monitor: str)
     site.write_text(f"partitions: {{local: {{}}}}\ndefaultPartition: local\nmonitor: {monitor}\n")
     text = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", LOOK) + "jobRetryCount: 1\n"
     words = ("submit", job_file(tmp_path, text), "--backend", "local", "--site", str(site))
-    done = paislurm(*words, env=FIRST, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    done = paislurm("wait", "demo", env={"TOKEN": "mine", "OTHER": "other"}, cwd=Path("/"))
-    assert done.returncode == 0, done.stderr
+    submitted = paislurm(*words, env=FIRST, cwd=tmp_path)
+    waited = paislurm("wait", "demo", env={"TOKEN": "mine", "OTHER": "other"}, cwd=Path("/"))
+    assert [done.returncode for done in (submitted, waited)] == [0, 0], submitted.stderr + waited.stderr
     (job,) = Path(os.environ["PAISLURM_HOME"]).glob("jobs/*")
     logs = [(job / f"attempts/{number}/logs/0-worker/0.stdout.log").read_text() for number in (0, 1)]
-    assert logs[0] == f"hello from 0\n{VALUE}||{'x' * 130_000}|function|{tmp_path}|"
-    assert logs[1] == logs[0]
+    assert logs == [f"hello from 0\n{VALUE}||{'x' * 130_000}|function|{tmp_path}|"] * 2
     # The job has ended: its own log is all that still has the value.
     kept = [path for path in job.rglob("*") if path.is_file() and not path.name.endswith("stdout.log")]
     assert len(kept) > 5
@@ -64,10 +62,8 @@ def test_the_saved_environment_is_private_and_removed_with_the_job_end(tmp_path:
         done = paislurm("submit", job, "--backend", "local", *site, env=env)
         assert done.returncode == 0, done.stderr
         files = list(home.glob("jobs/*/environment"))
-        assert len(files) == (name == "kept")
-        for file in files:
-            assert stat.S_IMODE(file.stat().st_mode) == 0o600
-            lines = file.read_bytes().split(b"\0")
+        assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600] * (name == "kept")
+        for lines in (file.read_bytes().split(b"\0") for file in files):
             assert f"TOKEN={VALUE}".encode() in lines
             assert [line for line in lines if line.startswith(b"SLURM_QOS")] == []
         assert paislurm("cancel", "demo", env=env).returncode == 0

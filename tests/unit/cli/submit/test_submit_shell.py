@@ -8,7 +8,7 @@ import shutil
 import stat
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -20,7 +20,7 @@ from ..ran import script
 from ..running import PROGRAM, job_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 VALUE = "s3cr3t-77e2"
 
@@ -67,8 +67,14 @@ class Shell:
         return newest.read_text() if newest else ""
 
 
+def starting_with(command: str) -> dict[str, Any]:
+    """Return what of a job has a script run a command before the task's own."""
+    prerequisites = [*JOB["prerequisites"], script("a", ("taskStarts", command))]
+    return {"prerequisites": prerequisites, "taskRoles__worker__prerequisites": ["a"]}
+
+
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
+def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
@@ -92,19 +98,17 @@ def test_options_of_the_shell_do_not_reach_the_runtime(shell: Shell, options: st
         f"set +eu; echo '<% $secrets.token %>'; ssh -n worker-0 'shopt -q nullglob || echo off'; bash -c '{inner}'",
         environment,
         secrets={"token": VALUE},
-        prerequisites=[*JOB["prerequisites"], script("a", ("taskStarts", "export A=1"))],
-        taskRoles__worker__prerequisites=["a"],
+        **starting_with("export A=1"),
     )
+    printed += shell.log("stderr.log")
     assert printed == f"{VALUE}\noff\nbraceexpand hashall interactive-comments [x] 1\n"
-    assert shell.log("stderr.log") == ""
     # The script before the commands, the commands, the ssh that they call, what that runs, and a bash of their own.
     names = [Path(name).name for name in started.read_text().splitlines()]
     assert [name if not name.isdigit() else "a script with secrets" for name in names] == [
         *["a script with secrets"] * 2, "ssh", "bash", "bash",
     ]  # fmt: skip
-    assert VALUE not in "".join(
-        path.read_text() for path in shell.home.rglob("*.log") if not path.name.endswith(".stdout.log")
-    )
+    others = [path for path in shell.home.rglob("*.log") if not path.name.endswith(".stdout.log")]
+    assert [path for path in others if VALUE in path.read_text()] == []
 
 
 def test_functions_of_the_shell_reach_only_the_commands(shell: Shell) -> None:
@@ -122,8 +126,7 @@ def test_uid_and_euid_in_the_environment_are_ignored(shell: Shell) -> None:
         "echo '<% $secrets.token %>' $UID $EUID $A",
         {"UID": "5", "EUID": "5", "PPID": "5"},
         secrets={"token": "t"},
-        prerequisites=[*JOB["prerequisites"], script("a", ("taskStarts", "export A=1"))],
-        taskRoles__worker__prerequisites=["a"],
+        **starting_with("export A=1"),
     )
     assert printed == f"t {os.getuid()} {os.geteuid()} 1\n"
 
@@ -183,10 +186,8 @@ def test_commands_get_the_variables_selected_by_export_env(
 ) -> None:
     """Under names of the script's own, too."""
     names, *others = shell.submit(f"set +e\n{LOOK}", SHELL, extras__slurm={"exportEnv": wish}).splitlines()
-    assert has <= set(names.split())
-    assert not lacks & set(names.split())
-    assert {"PATH", "HOME"} <= set(names.split())
-    assert others == rest
+    assert has | {"PATH", "HOME"} <= set(names.split())
+    assert (lacks & set(names.split()), others) == (set(), rest)
     assert not [path for path in shell.home.rglob("job.sbatch") if VALUE in path.read_text()]
 
 
@@ -196,8 +197,7 @@ def test_calls_and_scripts_get_no_other_variables(shell: Shell) -> None:
         "echo ${A-no} ${B-no} $START; ssh -n worker-0 'echo ${A-no} ${B-no}'",
         {"A": "a", "B": "b"},
         extras__slurm={"exportEnv": ["B"]},
-        prerequisites=[*JOB["prerequisites"], script("a", ("taskStarts", "export START=${A-no}${B-no}"))],
-        taskRoles__worker__prerequisites=["a"],
+        **starting_with("export START=${A-no}${B-no}"),
     )
     assert printed == "no b nob\nno b\n"
 
@@ -238,16 +238,14 @@ def test_commands_start_in_the_configured_folder(shell: Shell, name: str) -> Non
     own = "set +e\n" + WHERE
     of_task = Path("work", "0-worker", "0")
     assert shell.submit(own, {}, cwd=here).endswith(f"{of_task}\n{here}\nown\n")
-    submit = {"workdir": "submit"}
-    assert shell.submit(own + "; ssh -n worker-0 pwd", {}, cwd=here, name="b", extras__slurm=submit) == (
-        f"{here}\n{here}\n{here}\n"
-    )
-    slurm = {"workdir": "submit", "taskRoles": {"worker": {"workdir": str(there)}}}
-    assert shell.submit(own, {}, cwd=here, name="c", extras__slurm=slurm) == f"{there}\n{here}\n"
-    assert [path.name for path in (*here.iterdir(), *there.iterdir())] == []
     (here / "b c").mkdir()
-    slurm = {"workdir": "./b c", "taskRoles": {"worker": {}}}
-    assert shell.submit(own, {}, cwd=here, name="d", extras__slurm=slurm) == f"{here}/b c\n{here}\n"
+    for job, command, slurm, said in (
+        ("b", f"{own}; ssh -n worker-0 pwd", {"workdir": "submit"}, f"{here}\n{here}\n{here}\n"),
+        ("c", own, {"workdir": "submit", "taskRoles": {"worker": {"workdir": str(there)}}}, f"{there}\n{here}\n"),
+        ("d", own, {"workdir": "./b c", "taskRoles": {"worker": {}}}, f"{here}/b c\n{here}\n"),
+    ):
+        assert shell.submit(command, {}, cwd=here, name=job, extras__slurm=slurm) == said
+    assert [path.name for path in (*here.rglob("*"), *there.iterdir())] == ["b c"]
     site = shell.folder / "site.yaml"
     site.write_text("workdir: submit\nmonitor: {background: false}\n")
     words = ("--site", str(site))
@@ -257,8 +255,6 @@ def test_commands_start_in_the_configured_folder(shell: Shell, name: str) -> Non
 
 @pytest.mark.slow("a whole job")
 def test_with_any_umask_no_file_is_writable_by_others(shell: Shell) -> None:
-    site = shell.folder / "site.yaml"
-    site.write_text("{}")
     assert shell.submit("umask; touch made; exit 3", {}, umask=0, code=1) == "0000\n"
     below = [path for path in (shell.home, *shell.home.rglob("*")) if path.name != "made"]
     assert len(below) > 30
@@ -271,14 +267,7 @@ def test_with_any_umask_no_file_is_writable_by_others(shell: Shell) -> None:
 
 def test_a_home_with_a_colon_in_its_path_works(shell: Shell) -> None:
     """In PATH it stands between folders, and the task's ssh is found all the same."""
-    home = shell.folder / "a:b"
-    job = yaml.safe_dump(JOB)
-    done = subprocess.run(
-        [*PROGRAM, "submit", job_file(shell.folder, job), "--backend", "local"],
-        env={**os.environ, "PAISLURM_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 4
-    assert re.search(r"error E504: .*a:b.* contains a colon", done.stderr)
+    words = [*PROGRAM, "submit", job_file(shell.folder, yaml.safe_dump(JOB)), "--backend", "local"]
+    environment = {**os.environ, "PAISLURM_HOME": str(shell.folder / "a:b")}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, re.findall("error E504: .*a:b.* contains (a colon)", done.stderr)) == (4, ["a colon"])

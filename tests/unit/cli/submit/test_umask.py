@@ -75,13 +75,12 @@ def submit(folder: Path, runtime: str, monitor: str, commands: list[str], *, uma
     site = folder / "site.yaml"
     containers = f"containers: {{runtime: {runtime}, images: {{'python:3.11': {folder}/image}}}}\n" if runtime else ""
     site.write_text(f"partitions: {{local: {{}}}}\ndefaultPartition: local\nmonitor: {monitor}\n{containers}")
-    job = changed(changed(JOB, "taskRoles/worker/commands", commands), "taskRoles/worker/instances", 1)
-    job = changed(job, "prerequisites", [*JOB["prerequisites"], script("a", ("taskStarts", SEEN.format("start")))])
-    job = changed(job, "taskRoles/worker/prerequisites", ["a"])
-    job = changed(job, "extras", {"com.microsoft.pai.runtimeplugin": PLUGIN})
-    text = yaml.safe_dump({**job, "jobRetryCount": 1})
-    words = ("submit", job_file(folder, text), "--backend", "local", "--site", str(site))
-    done = paislurm(folder, *words, umask=umask)
+    job = {**JOB, "jobRetryCount": 1, "extras": {"com.microsoft.pai.runtimeplugin": PLUGIN}}
+    job["prerequisites"] = [*JOB["prerequisites"], script("a", ("taskStarts", SEEN.format("start")))]
+    for key, value in (("commands", commands), ("instances", 1), ("prerequisites", ["a"])):
+        job = changed(job, f"taskRoles/worker/{key}", value)
+    file = job_file(folder, yaml.safe_dump(job))
+    done = paislurm(folder, "submit", file, "--backend", "local", "--site", str(site), umask=umask)
     assert done.returncode == 0, done.stderr
     (found,) = (folder / "home/jobs").iterdir()
     return found
@@ -97,9 +96,9 @@ def test_all_code_of_the_user_has_the_umask_of_the_submit(tmp_path: Path, umask:
     logs = {str(path): path.read_text() for path in job.rglob("*.log")}
     assert done.returncode == 0, (done.stderr, logs)
     assert (tmp_path / "seen").read_text().splitlines() == [f"{each} {umask:04o}" for each in (*FAILED, *SUCCEEDED)]
-    assert (tmp_path / "result").stat().st_mode & 0o777 == 0o666 & ~umask
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("result", "0", "1")]
+    assert modes == [0o666 & ~umask, 0o777 & ~umask, 0o777 & ~umask]
     for attempt in ("0", "1"):
-        assert (tmp_path / attempt).stat().st_mode & 0o777 == 0o777 & ~umask
         below = [path for path in (job / "attempts" / attempt).rglob("*") if "work" not in path.parts]
         assert len(below) > 5
         assert [path for path in below if path.stat().st_mode & 0o077] == []
