@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,11 +61,9 @@ def test_a_script_is_compared_with_the_released_runtime(client: paislurm.Client,
     verified = client.verify(compiled.script.encode(), JOB.encode())
     assert (verified.genuine, verified.edited, verified.difference, verified.diagnostics) == (True, False, "", ())
     assert verified.paislurm_version == paislurm.__version__
-    edited = compiled.script.replace("echo and bye", "echo and more")
-    verified = client.verify(edited.encode(), JOB.encode())
+    verified = client.verify(compiled.script.replace("echo and bye", "echo and more").encode(), JOB.encode())
     assert (verified.genuine, verified.edited, "+echo and more" in (verified.difference or "")) == (True, True, True)
-    (tmp_path / "job.sbatch").write_text("#!/bin/bash\n", encoding="utf-8")
-    verified = client.verify(str(tmp_path / "job.sbatch"))
+    verified = client.verify(job_file(tmp_path, "#!/bin/bash\n", "job.sbatch"))
     assert (verified.genuine, verified.paislurm_version, len(verified.diagnostics)) == (False, None, 1)
     assert client.runtime(*client.verify(compiled.script.encode()).uses).text in compiled.script
     with pytest.raises(paislurm.UsageError, match="the runtime has no part nothing"):
@@ -127,12 +126,13 @@ def test_port_forward_returns_the_ssh_command_and_url(client: paislurm.Client, r
 def test_a_job_is_changed(client: paislurm.Client, running: paislurm.JobRun) -> None:
     [status] = client.update(running, retries=3)
     assert not status.ended
-    with pytest.raises(paislurm.UsageError, match="nothing to change"):
-        client.update(running)
-    with pytest.raises(paislurm.RejectedError, match="E622"):
-        client.update(running, slurm={"time": "10"})
-    with pytest.raises(paislurm.FolderError, match="E591"):
-        client.remove(running)
+    for call, error, says in (
+        (client.update, paislurm.UsageError, "nothing to change"),
+        (partial(client.update, slurm={"time": "10"}), paislurm.RejectedError, "E622"),
+        (client.remove, paislurm.FolderError, "E591"),
+    ):
+        with pytest.raises(error, match=says):
+            call(running)
 
 
 def test_jobs_are_removed(client: paislurm.Client) -> None:
@@ -143,8 +143,7 @@ def test_jobs_are_removed(client: paislurm.Client) -> None:
     assert (len(trial.removed), trial.dry_run, len(client.jobs())) == (2, True, 2)
     assert [each.name for each in client.remove(runs[0]).removed] == [runs[0].name]
     assert client.remove(states=["FAILED"]).removed == ()
-    assert [each.left_behind for each in client.remove(older_than=0).removed] == [None]
-    assert client.jobs() == []
+    assert ([each.left_behind for each in client.remove(older_than=0).removed], client.jobs()) == ([None], [])
     with pytest.raises(paislurm.UsageError, match="no job given"):
         client.remove()
 
@@ -159,8 +158,7 @@ def test_site_show_and_site_detect_return_the_profile(
     monkeypatch.setattr(ask, "ask", lambda *_: recorded("24.11"))
     found = client.site_detect(tmp_path / "new.yaml")
     assert (found.written, found.difference, found.kept_as) == (True, None, None)
-    assert (tmp_path / "new.yaml").read_text(encoding="utf-8") == found.text
-    assert client.site_detect().file is None
+    assert ((tmp_path / "new.yaml").read_text(encoding="utf-8"), client.site_detect().file) == (found.text, None)
     checked = client.site_check(job_file(tmp_path))
     assert isinstance(checked, CheckedJobs)
     assert [(each.job, each.exit_status) for each in checked.checked] == [("demo", 0)]
@@ -194,6 +192,5 @@ def test_estimate_usage_and_report_return_results(
 
 def test_monitor_and_slurm_calls_return_results(client: paislurm.Client) -> None:
     assert client.monitor().worked
-    run = local(JOB, client)
-    run.wait(timeout=60)
+    local(JOB, client).wait(timeout=60)
     assert client.slurm_calls().retries_in_last_hour == 0

@@ -10,6 +10,7 @@ from hashlib import sha256
 from io import StringIO
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -47,6 +48,11 @@ def local(text: str, client: paislurm.Client | None = None, **options: object) -
     return (client or paislurm.Client()).submit(text.encode(), backend="local", **options)  # type: ignore[arg-type]
 
 
+def stop(run: paislurm.JobRun) -> None:
+    run.cancel()
+    assert run.wait(timeout=60).state == "STOPPED"
+
+
 def test_a_job_runs_from_submission_to_success(home: Path) -> None:
     run = local(TEXT, parameters={"word": 0.5}, suffix="-a")
     status = run.wait(timeout=60)
@@ -72,9 +78,8 @@ def test_why_a_job_failed() -> None:
     assert status.failure is not None
     assert status.failure.last_lines == ("no",)
     assert run.status() == status
-    with pytest.raises(paislurm.NotFoundError) as none:
+    with pytest.raises(paislurm.NotFoundError, match="E521"):
         run.logs("master")
-    assert none.value.diagnostics[0].code == "E521"
 
 
 def test_wait_times_out_and_a_cancelled_job_stops() -> None:
@@ -84,10 +89,8 @@ def test_wait_times_out_and_a_cancelled_job_stops() -> None:
     after = local(JOB, suffix="-3", after=[f"{first.name}:ended"])
     assert [status.ended for status in paislurm.wait(first, second, timeout=0)] == [False, True]
     assert [status.state for status in paislurm.status(after, "demo-2")] == ["WAITING", "SUCCEEDED"]
-    first.cancel()
-    assert first.wait(timeout=60).state == "STOPPED"
-    [again] = paislurm.cancel(first)
-    assert again.state == "STOPPED"
+    stop(first)
+    assert [again.state for again in paislurm.cancel(first)] == ["STOPPED"]
     assert after.wait(timeout=60).succeeded
 
 
@@ -101,23 +104,19 @@ def test_the_library_prints_nothing_to_a_terminal(monkeypatch: pytest.MonkeyPatc
         patch.setattr("sys.stderr", terminal)
         assert ProgressLine().shows
         assert not run.wait(timeout=1).ended
-    run.cancel()
-    assert run.wait(timeout=60).state == "STOPPED"
+    stop(run)
     assert terminal.getvalue() == ""
 
 
 def test_ctrl_c_interrupts_wait_but_not_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: float) -> None:
-        raise KeyboardInterrupt
-
     run = local(LASTS)
     with monkeypatch.context() as patch:
+        interrupted = Mock(side_effect=KeyboardInterrupt)
         patch.setattr(waiting, "time", SimpleNamespace(monotonic=time.monotonic, sleep=interrupted))
         with pytest.raises(paislurm.InterruptedWaitError):
             run.wait()
     assert not run.status().ended
-    run.cancel()
-    assert run.wait(timeout=60).state == "STOPPED"
+    stop(run)
 
 
 def test_a_job_run_stays_valid_when_a_newer_job_takes_its_name() -> None:
@@ -130,8 +129,8 @@ def test_a_job_run_stays_valid_when_a_newer_job_takes_its_name() -> None:
     second = local(TEXT)
     assert second.wait(timeout=60).succeeded
     assert (held.name, held.folder.name) == (second.name, f"{second.name}.1")
-    assert held.logs("worker-0") == {"worker-0": "hello from 0\nand bye\n"}
-    assert second.logs("worker-0") == {"worker-0": "hello from 0\nhello\n"}
+    logs = [run.logs("worker-0")["worker-0"] for run in (held, second)]
+    assert logs == ["hello from 0\nand bye\n", "hello from 0\nhello\n"]
 
 
 def test_each_client_has_a_separate_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,8 +143,7 @@ def test_each_client_has_a_separate_home(tmp_path: Path, monkeypatch: pytest.Mon
     assert (len(one.jobs()), len(two.jobs()), len(paislurm.jobs())) == (1, 1, 0)
     with pytest.raises(paislurm.NotFoundError):
         paislurm.find("demo")
-    assert not (tmp_path / "home").exists()
-    assert "one" in repr(one)
+    assert ((tmp_path / "home").exists(), "one" in repr(one)) == (False, True)
 
 
 def test_messages_go_to_the_callback_or_the_log(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
@@ -157,28 +155,24 @@ def test_messages_go_to_the_callback_or_the_log(caplog: pytest.LogCaptureFixture
         assert not caplog.records
         local(warned).wait(timeout=60)
     found = client.check(warned.encode())
-    assert [each.severity.value for each in found] == ["warning"] * len(found)
-    assert found
+    assert [each.severity.value for each in found] == ["warning"] * len(found) != []
     assert all(each in said for each in found)
     assert [record.levelname for record in caplog.records] == ["INFO"] * len(said)
 
 
 def test_load_compile_and_check_a_job_file(tmp_path: Path) -> None:
     file = job_file(tmp_path)
-    (tmp_path / "site.yaml").write_text(SITE)
-    client = paislurm.Client(site=tmp_path / "site.yaml")
+    client = paislurm.Client(site=job_file(tmp_path, SITE, "site.yaml"))
     job = client.load(file, suffix="-x")
     assert (job.name, job.task_count) == ("demo-x", 2)
     compiled = client.compile(file, slurm={"time": "10"})
-    assert "#SBATCH --time=00:10:00" in compiled.script
-    assert compiled.site.default_partition == "batch"
+    assert ("#SBATCH --time=00:10:00" in compiled.script, compiled.site.default_partition) == (True, "batch")
     assert [each.code for each in client.check(file)] == ["W402"]
     assert paislurm.load(file).name == "demo"
 
 
 def test_check_returns_all_errors_and_other_functions_raise_them(tmp_path: Path) -> None:
-    (tmp_path / "site.yaml").write_text(SITE)
-    client = paislurm.Client(site=tmp_path / "site.yaml")
+    client = paislurm.Client(site=job_file(tmp_path, SITE, "site.yaml"))
     too_large = JOB.replace("instances: 2", "instances: 2000").encode()
     for text, error, code in (
         (JOB.replace("instances: 2", "instances: two").encode(), paislurm.ProtocolError, "E2"),
@@ -196,20 +190,16 @@ def test_check_returns_all_errors_and_other_functions_raise_them(tmp_path: Path)
         paislurm.Client(site=tmp_path / "none.yaml").check(JOB.encode())
 
 
-@pytest.mark.parametrize(
-    ("options", "code"), [({"backend": "none"}, "E505"), ({"backend": "local", "host": "login1"}, "E505")]
-)
-def test_wrong_arguments_raise_a_paislurm_error(options: dict[str, str], code: str) -> None:
-    with pytest.raises(paislurm.PaislurmError) as raised:
+@pytest.mark.parametrize("options", [{"backend": "none"}, {"backend": "local", "host": "login1"}])
+def test_wrong_arguments_raise_a_paislurm_error(options: dict[str, str]) -> None:
+    with pytest.raises(paislurm.PaislurmError, match="E505"):
         paislurm.submit(JOB.encode(), **options)  # type: ignore[arg-type]
-    assert raised.value.diagnostics[0].code == code
 
 
 def test_an_unreadable_file_raises_a_paislurm_error(home: Path) -> None:
     with pytest.raises(paislurm.ProtocolError):
         paislurm.load("-")
-    (home / "jobs").mkdir(parents=True, mode=0o700)
-    (home / "jobs").rmdir()
+    home.mkdir(mode=0o700)
     (home / "jobs").write_text("no folder")
     with pytest.raises(paislurm.FolderError):
         local(JOB)

@@ -66,8 +66,11 @@ def test_a_document_has_a_version_times_with_zones_and_seconds() -> None:
 def test_the_schema_is_closed_and_describes_each_key() -> None:
     schema = json_schema([Report], "reports")
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert (schema["$schema"], schema["title"]) == (DIALECT, "reports")
-    assert set(schema["$defs"]) == {"ReportDocument", "Part"}
+    assert (schema["$schema"], schema["title"], set(schema["$defs"])) == (
+        DIALECT,
+        "reports",
+        {"ReportDocument", "Part"},
+    )
     report = schema["$defs"]["ReportDocument"]
     assert report["properties"]["time_limit"] == {"description": "A limit on two lines.", "type": "integer"}
     assert "more" not in report["required"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
@@ -42,15 +43,19 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     return Session(home=tmp_path, clock=lambda: NOW)
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> JobFolder:
+    policy = RetryPolicy(max_transient_retries=1)
+    return job_folder(tmp_path / "jobs", replace(CREATED, retry_policy=policy), INTENT, SUBMITTED)
+
+
 def shown(session: Session, folder: JobFolder) -> View:
     (view,) = refresh.views_of(session, [folder])
     return view
 
 
-def test_an_unrecorded_end_is_not_shown_as_one(session: Session, tmp_path: Path) -> None:
-    folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
-    other = refresh.monitor_lock(session)
-    with other.taken() as mine:
+def test_an_unrecorded_end_is_not_shown_as_one(session: Session, folder: JobFolder) -> None:
+    with refresh.monitor_lock(session).taken() as mine:
         assert mine
         status = shown(session, folder).job_status
         assert (status.state, status.code, status.ended) == ("RUNNING", None, False)
@@ -58,18 +63,15 @@ def test_an_unrecorded_end_is_not_shown_as_one(session: Session, tmp_path: Path)
     assert shown(session, folder).job_status.state == "FAILED"
 
 
-def test_an_end_that_the_result_contains_is_shown_at_once(session: Session, tmp_path: Path) -> None:
-    folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+def test_an_end_that_the_result_contains_is_shown_at_once(session: Session, folder: JobFolder) -> None:
     leave_result(folder, **FAILED)
     with refresh.monitor_lock(session).taken():
         assert shown(session, folder).job_status.state == "FAILED"
 
 
-def test_a_cancelled_retry_is_shown_as_an_end_only_when_recorded(session: Session, tmp_path: Path) -> None:
+def test_a_cancelled_retry_is_shown_as_an_end_only_when_recorded(session: Session, folder: JobFolder) -> None:
     """The other process has read the journal before the cancel, and may still record the retry."""
     cancelled = Cancelled(happened_at=NOW, attempt=0, user="alice")
-    policy = RetryPolicy(max_transient_retries=1)
-    folder = job_folder(tmp_path / "jobs", replace(CREATED, retry_policy=policy), INTENT, SUBMITTED)
     leave_result(folder, **FAILED | {"exit_code": 137, "behaviour": "transient"})
     before = folder.history()
     folder.append(cancelled)
@@ -82,12 +84,7 @@ def test_a_cancelled_retry_is_shown_as_an_end_only_when_recorded(session: Sessio
 
 
 def test_an_end_that_nobody_can_record_is_shown(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: Session, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
-
-    def full(*_: object) -> bool:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(refresh.Lock, "take", full)
+    monkeypatch.setattr(refresh.Lock, "take", Mock(side_effect=OSError(28, "No space left on device")))
     assert shown(session, folder).job_status.state == "FAILED"

@@ -62,8 +62,8 @@ def test_the_diagnostic_locates_the_refused_field(stderr: str, more: str, path: 
 
 def test_the_hint_lists_other_possible_fields() -> None:
     diagnostic = refused(ACCOUNT, "extras: {slurm: {account: a, taskRoles: {worker: {account: b}}}}\n")
-    assert diagnostic.path == "$.extras.slurm.account"
-    assert diagnostic.hint.endswith("; or the cause is $.extras.slurm.taskRoles.worker.account")
+    other = "; or the cause is $.extras.slurm.taskRoles.worker.account"
+    assert (diagnostic.path, diagnostic.hint[-len(other) :]) == ("$.extras.slurm.account", other)
 
 
 NO_NODE = "sbatch: error: Batch job submission failed: Requested node configuration is not available\n"
@@ -87,8 +87,7 @@ def test_options_that_limit_nodes_are_suspected_first(slurm: str, path: str, loc
 def test_the_hint_counts_further_possible_fields() -> None:
     roles = "".join(f"{name}: {{exclude: n1}}, " for name in "abcdef")
     hint = refused(NO_NODE, f"extras: {{slurm: {{exclude: n1, taskRoles: {{{roles}}}}}}}\n").hint
-    assert hint.count("$.") == 4
-    assert hint.endswith(" and 2 more")
+    assert (hint.count("$."), hint[-11:]) == (4, " and 2 more")
 
 
 JOB_V1 = """\
@@ -107,11 +106,7 @@ JOB_V1 = """\
     [
         (PARTITION, "$.extras.slurm.partition", "job.yaml:6:37"),
         (ACCOUNT, "$.virtualCluster", "job.yaml:4:21"),
-        (
-            "sbatch: error: CPU count per node can not be satisfied\n",
-            "$.taskRoles[0].cpuNumber",
-            "job.yaml:5:61",
-        ),
+        ("sbatch: error: CPU count per node can not be satisfied\n", "$.taskRoles[0].cpuNumber", "job.yaml:5:61"),
     ],
 )
 def test_the_diagnostic_locates_a_field_of_protocol_v1(stderr: str, path: str, location: str) -> None:

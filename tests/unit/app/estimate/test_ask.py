@@ -42,9 +42,8 @@ def test_a_start_has_its_place(
     version: str, case: str, partitions: list[str], expected: tuple[str, str, tuple[str, ...]]
 ) -> None:
     start = ask_start(replay(case, version), SCRIPT, partitions)
-    assert (start.partition, start.preempts) == expected[1:]
+    assert (start.partition, start.preempts, start.at is None, start.reason) == (*expected[1:], False, "")
     assert start.nodes.startswith(expected[0])
-    assert (start.at is None, start.reason) == (False, "")
 
 
 @ANY_VERSION
@@ -98,8 +97,8 @@ def test_busy_nodes_are_not_a_refusal() -> None:
 def test_a_job_that_can_never_start_is_refused_as_by_submit(version: str, case: str, says: str) -> None:
     with pytest.raises(RejectedError) as caught:
         ask_start(replay(case, version), SCRIPT, ["pair"])
-    assert caught.value.diagnostics[0].message.startswith(says)
-    assert caught.value.diagnostics[0].code == "E503"
+    found = caught.value.diagnostics[0]
+    assert (found.code, found.message[: len(says)]) == ("E503", says)
 
 
 def test_a_refusal_by_the_site_contains_its_message() -> None:
@@ -140,5 +139,4 @@ def test_any_answer_is_parsed(text: str) -> None:
 
 
 def test_seconds_until_the_start() -> None:
-    assert Start(at=90).seconds_from(0) == 90
-    assert Start(at=90).seconds_from(30) == 0
+    assert [Start(at=90).seconds_from(now) for now in (0, 30)] == [90, 0]
