@@ -136,11 +136,6 @@ def test_set_and_suffix_change_the_script(run: Runner, tmp_path: Path) -> None:
     assert [line for line in ("#SBATCH --job-name=demo-b\n", "\necho 0.5\n") if line not in out] == []
 
 
-def test_plan_prints_the_plan(run: Runner, tmp_path: Path) -> None:
-    assert "demo" in run("plan", job_file(tmp_path)).out
-    assert isinstance(json.loads(run("plan", job_file(tmp_path), "--json").out), dict)
-
-
 def test_the_local_backend_accepts_jobs_of_any_size() -> None:
     large = (
         JOB.replace("cpu: 1, memoryMB: 64, gpu: 0", "cpu: 200, memoryMB: 900000, gpu: 16")

@@ -30,8 +30,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_version_is_that_of_the_package(run: Runner) -> None:
-    declared = f'version = "{paislurm.__version__}"'
-    assert declared in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version = "{paislurm.__version__}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert run("--version").out == f"paislurm {paislurm.__version__}\n"
 
 

@@ -92,8 +92,7 @@ def test_an_unknown_node_does_not_switch_off_the_avoidance_of_others(
     """It was there when it was added; the plan, the submit and the status say what is avoided."""
     home = Path(os.environ["PAISLURM_HOME"])
     home.mkdir(mode=0o700)
-    now = int(time.time())
-    add(home, [BadNode(happened_at=now, cluster="slurm", node=node) for node in ("n8", "n9")])
+    add(home, [BadNode(happened_at=int(time.time()), cluster="slurm", node=node) for node in ("n8", "n9")])
     job_file(tmp_path, JOB + "extras: {slurm: {avoidNodes: {atMost: 5}}}\n")
     assert "avoids      n8, n9: see `paislurm nodes`" in run("plan", job).out
     slurm.absent = frozenset(absent)

@@ -57,8 +57,7 @@ MISSING = (
 
 def words(name: str, folder: Path) -> list[str]:
     """Return a command line that would do something."""
-    file = job_file(folder)
-    return [*name.split(), "--json", *(file if word == "FILE" else word for word in NEEDED.get(name, ()))]
+    return [*name.split(), "--json", *(word.replace("FILE", job_file(folder)) for word in NEEDED.get(name, ()))]
 
 
 def is_error(said: Said, name: str, code: int | None = None) -> dict[str, object]:
@@ -119,9 +118,7 @@ def test_any_exception_of_a_command_prints_one_document(
 def test_a_broken_profile_prints_one_document(
     run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    profile = tmp_path / "broken.yaml"
-    profile.write_text("partitions: [\n", encoding="utf-8")
-    monkeypatch.setenv("PAISLURM_SITE", str(profile))
+    monkeypatch.setenv("PAISLURM_SITE", job_file(tmp_path, "partitions: [\n", "broken.yaml"))
     is_one_document(run(*words(name, tmp_path)), name)
 
 
@@ -129,7 +126,7 @@ def test_a_broken_profile_prints_one_document(
 def test_a_home_that_is_not_a_folder_prints_one_document(
     run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     for home in ("file", "loop", "/proc/none"):
         monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / home))

@@ -280,14 +280,10 @@ def test_code_in_the_current_folder_is_not_run(world: World, hostile: Path) -> N
     variables = {**world.environment(ALICE), "TERM": "xterm"}
     screen = Terminal([*argv, *(f"{k}={v}" for k, v in variables.items()), *INSTALLED, "watch"], rows=24, columns=80)
     try:
-        screen.expect("r demo")
-        screen.type("\r")
-        screen.expect("worker-0")
-        screen.type("s")
-        screen.expect("0-worker/0")
-        screen.type("exit\r")
-        screen.expect("the shell in worker-0 exited with 0")
-        screen.type("q")
+        shell = ("the shell in worker-0 exited with 0", "q")
+        for seen, typed in (("r demo", "\r"), ("worker-0", "s"), ("0-worker/0", "exit\r"), shell):
+            screen.expect(seen)
+            screen.type(typed)
         assert screen.ended() == 0
     finally:
         screen.close()

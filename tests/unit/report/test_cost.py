@@ -219,8 +219,7 @@ def restarted(jobs: Path, at: int, starts: int, ends: int, checkpoint_at: int | 
     made.submitted(0, T, starts=T + 10)
     starts_first = [f"start 0 {index} {index} 0 n{index + 1} 0 {T + 12}\n" for index in range(2)]
     made.file(0, "tasks/n.log", "".join([*starts_first, f"exit 0 0 0 0 143 143 unknown {T + 53}\n"]))
-    nodes = ("n1", "n3")
-    rows = [task("worker", n, "SUCCEEDED", 0, node, T + starts, T + ends) for n, node in enumerate(nodes)]
+    rows = [task("worker", n, "SUCCEEDED", 0, f"n{2 * n + 1}", T + starts, T + ends) for n in range(2)]
     made.result(0, T + 10, T + ends, "succeeded", 0, "done", [{**row, "task_attempt": 1} for row in rows])
     result = json.loads(made.folder.result(0).read_text())
     restart = {"at": T + at, "lost_node": "n2", "spare_node": "n3", "checkpoint_at": checkpoint_at}

@@ -123,16 +123,14 @@ def test_every_task_has_a_mark() -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 50), (40, 10), (200, 60), (20, 4)])
 def test_five_hundred_tasks_leave_room_for_the_log(width: int, height: int) -> None:
-    world = training(500)
-    rows = shown(world, State(page="job", job=JOB), width, height)
+    rows = shown(training(500), State(page="job", job=JOB), width, height)
     assert rows[-1]
     if height >= 24:
         assert any("CUDA out of memory" in row for row in rows)
         marks = sum(
             sum(c in "rX+." for c in row.split("  ", 1)[1]) for row in rows if row.startswith(("worker-", "ps-"))
         )
-        hidden = [int(row.split()[1]) for row in rows if row.startswith("and ")]
-        assert marks + sum(hidden) == 502
+        assert marks + sum(int(row.split()[1]) for row in rows if row.startswith("and ")) == 502
 
 
 def test_a_long_name_does_not_hide_the_state() -> None:
@@ -162,8 +160,7 @@ def test_a_running_attempt_shows_how_the_previous_one_ended() -> None:
 
 
 def test_a_task_without_log_does_not_show_lines_of_another_task() -> None:
-    rows = shown(training(), State(page="job", job=JOB, task="worker-3"))
-    assert not any("step" in row for row in rows)
+    assert not any("step" in row for row in shown(training(), State(page="job", job=JOB, task="worker-3")))
 
 
 @pytest.mark.parametrize("width", [80, 160])

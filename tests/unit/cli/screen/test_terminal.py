@@ -86,8 +86,7 @@ def test_keys_work_while_slurm_does_not_respond(started: Start, silent: Path, fo
     terminal.type("?")
     terminal.expect("after confirmation")
     terminal.type("xq")
-    assert finish(terminal) == (0, True)
-    assert folder.journal.read_bytes() == before
+    assert (finish(terminal), folder.journal.read_bytes()) == ((0, True), before)
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -99,18 +98,16 @@ def test_a_signal_restores_the_terminal(started: Start, folder: JobFolder, sent:
         terminal.type("\x03")
     else:
         os.kill(terminal.process.pid, sent)
-    assert finish(terminal) == (code, True)
-    assert folder.journal.read_bytes() == before
+    assert (finish(terminal), folder.journal.read_bytes()) == ((code, True), before)
 
 
 def test_a_failed_job_is_shown_and_stays_on_the_terminal_after_quit(started: Start) -> None:
     terminal = started("old")
     terminal.expect(r"FAILED \(exit code 255")
     terminal.resize(50, 160)
-    terminal.expect("a task failed")
-    terminal.type("c")
-    terminal.expect("it has already ended")
-    terminal.type("q")
+    for seen, typed in (("a task failed", "c"), ("it has already ended", "q")):
+        terminal.expect(seen)
+        terminal.type(typed)
     assert finish(terminal) == (0, True)
     terminal.expect("old FAILED .*: a task failed")
 

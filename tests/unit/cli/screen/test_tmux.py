@@ -67,27 +67,30 @@ def tmux(tmp_path: Path) -> Iterator[Callable[..., Tmux]]:
     yield from windows(tmp_path)
 
 
+def steps(window: Tmux, *each: tuple[str, ...]) -> list[str]:
+    """Press keys, of each step all but the last word, which is what is then seen; return what is seen at the end."""
+    for *keys, seen in each:
+        window.press(*keys)
+        pane = window.see(seen)
+    return pane
+
+
 @pytest.mark.usefixtures("training")
 def test_keys_navigate_a_job_and_open_a_shell(tmux: Callable[..., Tmux]) -> None:
     window = tmux(80, 24, *PROGRAM, "watch")
     window.see("> r training")
-    window.press("Enter")
-    window.see("worker-7 X FAILED, stderr")
-    window.press("Right")
-    window.see("worker-8 r RUNNING")
+    steps(window, ("Enter", "worker-7 X FAILED, stderr"), ("Right", "worker-8 r RUNNING"))
     window.see("epoch 1 of 8")
     window.resize(160, 50)
     wait_until(lambda: len(window.pane()) == 50 and "q quit" in window.pane()[-1], "the screen to have the new size")
-    window.press("s")
-    window.see("work/0-worker/8")
-    window.press("echo in $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX; exit", "Enter")
-    window.see("the shell in worker-8 exited with 0")
-    window.press("Escape", "c")
-    window.see("cancel training? y: yes, any other key: no")
-    window.press("x")
-    window.see("not cancelled")
-    window.press("c", "y")
-    window.see("training  STOPPED")
+    steps(
+        window,
+        ("s", "work/0-worker/8"),
+        ("echo in $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX; exit", "Enter", "the shell in worker-8 exited with 0"),
+        ("Escape", "c", "cancel training? y: yes, any other key: no"),
+        ("x", "not cancelled"),
+        ("c", "y", "training  STOPPED"),
+    )
     window.press("q")
     pane = window.see("left with 0")
     assert any(line.startswith(f"{user_name()}~training STOPPED") for line in pane)
@@ -97,23 +100,15 @@ def test_keys_navigate_a_job_and_open_a_shell(tmux: Callable[..., Tmux]) -> None
 @pytest.mark.usefixtures("training")
 def test_a_group_can_be_opened_and_cancelled(tmux: Callable[..., Tmux], tmp_path: Path) -> None:
     text = JOB.format(workers=1).replace("name: training", "name: swept\nparameters: {lr: 1}")
-    file = job_file(tmp_path, text, name="swept.yaml")
-    sweep = ("submit", "--backend", "local", file, "--sweep", "lr=1,2")
+    sweep = ("submit", "--backend", "local", job_file(tmp_path, text, name="swept.yaml"), "--sweep", "lr=1,2")
     subprocess.run([*PROGRAM, *sweep], check=True, capture_output=True, timeout=60)
     window = tmux(160, 24, *PROGRAM, "watch")
     pane = window.see("3 jobs   r 3 running")
     assert any(line.split()[-3:] == ["-", "2", "running"] for line in pane if " group swept " in line)
-    window.press("/", "group", "Enter")
-    window.see("no matching job")
-    window.press("Escape", "/", "swept", "Enter")
-    pane = window.see("only: swept")
+    filtered = ("Escape", "/", "swept", "Enter", "only: swept")
+    pane = steps(window, ("/", "group", "Enter", "no matching job"), filtered)
     assert sorted(line[4:13] for line in pane[2:4]) == ["swept-lr1", "swept-lr2"]
-    window.press("Escape", "Home")
-    window.see("> r group swept")
-    window.press("c", "y")
-    window.see("- group swept")
-    window.press("Enter")
-    pane = window.see("cancelled by ")
+    cancelled = ("c", "y", "- group swept")
+    pane = steps(window, ("Escape", "Home", "> r group swept"), cancelled, ("Enter", "cancelled by "))
     assert pane[0].startswith("2 jobs   - 2 stopped")
-    window.press("Escape")
-    window.see("3 jobs")
+    steps(window, ("Escape", "3 jobs"))

@@ -12,22 +12,27 @@ from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
 from paislurm.translator.app.jobs.job_sites import JobSites
 from paislurm.translator.app.session import Session
+from paislurm.translator.cli.screen import tails as tails_module
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
+from paislurm.translator.cli.screen.tails import Tails
 from paislurm.translator.cli.screen.watcher import Watcher
 from paislurm.translator.monitor.polling.shared_results import PollResult
+from paislurm.translator.state.job_folder import JobFolder
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import leave_result, observed, task
 from ..running import ME
+from . import sights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from paislurm.backends.base import Observation
+    from paislurm.backends.base import Observation, RunFolder
     from paislurm.translator.cli.screen.state import Page
     from paislurm.translator.monitor.polling.shared_results import Ask
-    from paislurm.translator.state.job_folder import JobFolder
+    from paislurm.translator.state.history import History
 
     from ...monitor.jobs import FakeBackend
 
@@ -211,3 +216,23 @@ def test_logs_are_read_during_a_slurm_query(
     watcher.run(lambda: "done")
     wait_until(lambda: watcher.messages == ["done"], "the work to be done")
     answer.set()
+
+
+def test_a_log_is_fetched_when_its_task_is_selected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is on the way, nobody says that nothing is printed."""
+    folder = JobFolder(path=tmp_path / "train")
+    shown = sights.view([sights.task(0, "RUNNING"), sights.task(1, "RUNNING")], folder=folder)
+    brought: list[tuple[tuple[str, int], ...]] = []
+
+    def fetch(_: Session, __: History, wanted: RunFolder) -> None:
+        brought.append(wanted.tasks)
+        (_, index) = wanted.tasks[0]
+        log = folder.log(0, shown.history.roles[0], index, 0, "stdout")
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(f"epoch of {index}\n", encoding="utf-8")
+
+    monkeypatch.setattr(tails_module, "fetch", fetch)
+    tails, first, second = Tails(Session()), State(page="job"), State(page="job", task="worker-1")
+    lines = [tails.read(shown, state).lines for state in (first, first, second)]
+    assert lines == [("epoch of 0",), ("epoch of 0",), ("epoch of 1",)]
+    assert brought == [(("logs/0-worker", 0),), (("logs/0-worker", 1),)]

@@ -167,6 +167,5 @@ def test_zsh_completes(place: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["bash_source", "perl_complete", "zsh", ""])
 def test_unknown_completion_requests_print_nothing(what: str) -> None:
     environment = {**os.environ, "_PAISLURM_COMPLETE": what, "COMP_WORDS": "paislurm st", "COMP_CWORD": "1"}
-    argv = [str(PROGRAM / "paislurm")]
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([str(PROGRAM / "paislurm")], env=environment, capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == ("", "")

@@ -236,8 +236,7 @@ def test_commands_start_in_the_configured_folder(shell: Shell, name: str) -> Non
     here.mkdir()
     there.mkdir()
     own = "set +e\n" + WHERE
-    of_task = Path("work", "0-worker", "0")
-    assert shell.submit(own, {}, cwd=here).endswith(f"{of_task}\n{here}\nown\n")
+    assert shell.submit(own, {}, cwd=here).endswith(f"work/0-worker/0\n{here}\nown\n")
     (here / "b c").mkdir()
     for job, command, slurm, said in (
         ("b", f"{own}; ssh -n worker-0 pwd", {"workdir": "submit"}, f"{here}\n{here}\n{here}\n"),
