@@ -73,23 +73,18 @@ def test_changes_by_the_owner_apply(file: Path, mode: int) -> None:
     assert policies(known)[1:] == (8, 3, "")
 
 
-def test_possible_changes_by_others_are_ignored(file: Path) -> None:
+@pytest.mark.parametrize(("above", "mode"), [(False, 0o666), (True, 0o777)])
+def test_possible_changes_by_others_are_ignored(file: Path, mode: int, *, above: bool) -> None:
+    """Others may have replaced a file in a folder that they can write to."""
     known = submitted_with(file)
-    file.chmod(0o666)
+    place = file.parent if above else file
+    place.chmod(mode)
     assert policies(known)[1:] == (7, 3, ""), "the file is unchanged"
     file.write_text(OTHER)
     *found, problem = policies(known)
     assert found == [(), 99, 60]
-    why = "has changed since the job was submitted, and others can write to it (mode 0666)"
-    assert problem.startswith(f"the site profile {file} {why}; no notifications are sent")
-
-
-def test_others_may_have_replaced_a_file_in_a_writable_folder(file: Path) -> None:
-    known = submitted_with(file)
-    file.parent.chmod(0o777)
-    assert policies(known)[3] == ""
-    file.write_text(OTHER)
-    assert f"others can write to {file.parent} (mode 0777)" in policies(known)[3]
+    why = f"and others can write to {place if above else 'it'} (mode {mode:04o}); no notifications are sent"
+    assert problem.startswith(f"the site profile {file} has changed since the job was submitted, {why}")
 
 
 def test_an_extended_profile_is_checked_as_well(file: Path) -> None:

@@ -91,27 +91,20 @@ def test_a_changed_copy_of_the_job_file_is_refused(run: Runner, slurm: FakeBacke
     run("submit", "--again", "demo").ends(4, "error E578: ", "neither")
 
 
-def test_secrets_come_from_an_unchanged_job_file(
+def test_secrets_come_from_an_unchanged_job_file_or_must_be_given(
     run: Runner, slurm: FakeBackend, surroundings: Path, tmp_path: Path
 ) -> None:
     job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
     assert run("submit", job).code == 0
     run(*AGAIN).ends(0, f"using the secrets in {job}, which has not changed")
-    assert [path.read_text() for path in surroundings.glob("*-2/secrets/token")] == [TOKEN]
-    assert len(slurm.submissions) == 2
-
-
-def test_secrets_must_be_given_if_the_job_file_changed(
-    run: Runner, slurm: FakeBackend, surroundings: Path, tmp_path: Path
-) -> None:
-    job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
-    assert run("submit", job).code == 0
     Path(job).write_text("nonsense", encoding="utf-8")
-    run(*AGAIN).ends(2, "error E576: ", f"in {job}, which has changed since")
-    run(*AGAIN, "--secrets", secrets_file(tmp_path, "new")).ends(0, "using the recorded copy")
-    assert [path.read_text() for path in surroundings.glob("*-2/secrets/token")] == ["new"]
-    assert run("submit", "--again", "demo-2", "--suffix", "-3").code == 0
-    assert len(slurm.submissions) == 3
+    third = (*AGAIN[:-1], "-3")
+    run(*third).ends(2, "error E576: ", f"in {job}, which has changed since")
+    run(*third, "--secrets", secrets_file(tmp_path, "new")).ends(0, "using the recorded copy")
+    tokens = sorted(surroundings.glob("*-[23]/secrets/token"))
+    assert [path.read_text(encoding="utf-8") for path in tokens] == [TOKEN, "new"]
+    assert run("submit", "--again", "demo-3", "--suffix", "-4").code == 0
+    assert len(slurm.submissions) == 4
 
 
 def test_registry_credentials_need_the_job_file(run: Runner, tmp_path: Path) -> None:
