@@ -203,10 +203,13 @@ def test_no_bytecode_is_written_to_folders_writable_by_others(tmp_path: Path, ma
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     start = "from paislurm.translator.cli.start import run; run()"
-    subprocess.run([sys.executable, "-S", "-c", start, "--version"], env=env, check=True, umask=mask)
+    argv = [sys.executable, "-S", "-c", start, "script", job_file(tmp_path)]
+    subprocess.run(argv, env=env, check=True, umask=mask, capture_output=True)
     compiled = list(package.glob("**/*.pyc"))
-    assert not [path for file in compiled for path in (file, file.parent) if path.stat().st_mode & 0o022]
+    templates = list(tmp_path.glob("cache/paislurm/*.jinja2"))
+    assert not [path for file in compiled + templates for path in (file, file.parent) if path.stat().st_mode & 0o022]
     assert any(file.name.startswith("command_group.") for file in compiled) is (mask == 0o022)
+    assert templates
 
 
 def test_the_entry_point_is_the_safe_start_module() -> None:

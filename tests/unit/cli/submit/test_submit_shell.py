@@ -257,6 +257,7 @@ def test_with_any_umask_no_file_is_writable_by_others(shell: Shell) -> None:
     assert shell.submit("umask; touch made; exit 3", {}, umask=0, code=1) == "0000\n"
     below = [path for path in (shell.home, *shell.home.rglob("*")) if path.name != "made"]
     assert len(below) > 30
+    assert shell.home / "monitor" / "monitor.log" in below
     assert [path for path in below if path.lstat().st_mode & 0o022 and not path.is_symlink()] == []
     target = shell.folder / "job.sbatch"
     words = [*PROGRAM, "script", job_file(shell.folder), "-o", str(target)]
