@@ -57,9 +57,8 @@ def test_each_role_has_at_most_some_tasks(tmp_path: Path, text: str, tasks: int 
 def test_a_job_is_not_rehearsed_through_a_login_node(tmp_path: Path, run: Runner) -> None:
     file = source(tmp_path, job_text("j", WORKERS, RESUMES)).file
     (tmp_path / "site.yaml").write_text((tmp_path / "site.yaml").read_text() + "host: there\n")
-    done = run("rehearse", file, "--site", str(tmp_path / "site.yaml"), "--backend", "slurm", "--tasks", "1")
-    assert done.code == 2, done.err
-    assert "a job cannot be rehearsed through a login node" in done.err
+    words = ("rehearse", file, "--site", str(tmp_path / "site.yaml"), "--backend", "slurm", "--tasks", "1")
+    run(*words).ends(2, "a job cannot be rehearsed through a login node")
 
 
 def test_the_command_knows_each_fault() -> None:
