@@ -117,7 +117,7 @@ def keys(value: Any, key: str = "") -> Iterator[str]:
             yield from keys(each, name)
 
 
-def test_files_keep_to_their_records(ran: Callable[..., Ran]) -> None:
+def test_files_keep_to_their_records(run: Runner, ran: Callable[..., Ran], tmp_path: Path) -> None:
     left = ran(["exit 3"], [script("tools", ("taskStarts", "true"))], taskRoles__worker__prerequisites=["tools"])
     journal = (left.folder / "journal.jsonl").read_text(encoding="utf-8").splitlines()
     due = due_notifications(history([replace(CREATED, notify=("failed",)), INTENT, SUBMITTED, ENDED]))
@@ -125,6 +125,7 @@ def test_files_keep_to_their_records(ran: Callable[..., Ran]) -> None:
     known = {key for record in definitions(FILES).values() for key in record.get("properties", ())}
     found = [left.result, *map(json.loads, [*journal, *notifications])]
     assert (len(notifications), set(keys(found)) - known) == (1, {"version"})
+    run("report", "demo", "--json", "-o", str(tmp_path / "page.html")).ends(0)
 
 
 def test_commands_that_no_other_test_calls_with_json_print_their_documents(
@@ -134,12 +135,15 @@ def test_commands_that_no_other_test_calls_with_json_print_their_documents(
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
     slurm.observations[JobId("7")] = observed("RUNNING")
     folder.reports(0).mkdir(parents=True)
+    folder.script(0).touch()
     lines = f"peer 0 0 0 10.0.0.1 0 jupyter:5000 http:5001\nstart 0 0 0 0 n1 4 {NOW}\n"
     (folder.reports(0) / "n1.log").write_text(lines, encoding="utf-8")
     old = job_file(tmp_path, job_v1(), "old.json")
     odd = job_file(tmp_path, "partitions: {gone: {}}\n", "odd.yaml")
+    batch = job_file(tmp_path, "#!/bin/bash\n#SBATCH --nodes=1\n", "job.sbatch")
     for words in (
-        ("convert", old), ("port-forward", "demo", "worker-0", "http"), ("report", "demo", "-o", f"{old}.html"),
-        ("site", "check"), ("site", "check", job), ("site", "check", old, odd), ("site", "check", "--site", odd),
+        ("convert", old), ("verify", "--runtime"), ("exec", "--json", "demo", "worker-0", "true"),
+        ("port-forward", "demo", "worker-0", "http"), ("site", "check"), ("site", "check", job),
+        ("site", "check", old, batch), ("site", "check", "--site", odd),
     ):  # fmt: skip
         assert "error" not in json.loads(run(*words, "--json").out), words
