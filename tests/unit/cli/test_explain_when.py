@@ -84,8 +84,6 @@ def test_tasks_and_their_ends_are_understood(text: str, tasks: list[tuple[int, i
         ("node of worker-0 is lost", "node", ""),
         ("cancelled", "cancel", ""),
         ("cancelled by root", "cancel", ""),
-        ("Slurm refuses for good", "refusal", ""),
-        ("Slurm does not answer", "refusal", ""),
     ],
 )
 def test_events_of_the_job_are_understood(text: str, kind: str, state: str) -> None:
@@ -104,7 +102,7 @@ def test_events_of_the_job_are_understood(text: str, kind: str, state: str) -> N
         ("node of worker is lost", 1, "`worker` has 4 tasks"),
         (" , ", 0, "is empty"),
         ("worker-0 exits 1, worker-0 exits 1", 19, "cannot happen then: worker-0 has ended"),
-        ("worker-0 exits 1, Slurm refuses", 19, "attempt 0 runs, and nothing is submitted"),
+        ("Slurm refuses", 1, "`Slurm refuses` is not an event"),
     ],
 )
 def test_a_wrong_scenario_is_reported_with_its_column(text: str, column: int, words: str) -> None:
@@ -144,17 +142,6 @@ def test_an_undecided_job_goes_on() -> None:
     (found,) = answer("worker-0 exits 1").attempts
     assert (found.state, found.exit_code, found.retry_rule, found.others) == ("RUNNING", None, None, None)
     assert (found.rule or "").startswith("nothing decides yet: 1 of 2 failed tasks of role worker that decide the job")
-
-
-def test_a_refused_job_is_submitted_again_for_an_hour() -> None:
-    found = answer("PREEMPTED, Slurm refuses, Slurm refuses, ps exits 1").attempts[1]
-    assert (found.submission or "").startswith("refused 2 times: submitted again after 180 s, and so on for 60 min")
-    assert found.exit_code == 255
-    last = answer(f"PREEMPTED{', Slurm refuses' * 30}")
-    assert (last.attempts[1].exit_code, last.attempts[1].state, len(last.unreached)) == (-200, "FAILED", 9)
-    (first,) = answer("Slurm refuses").attempts
-    assert (first.state, first.events) == (None, ())
-    assert "`paislurm submit` prints Slurm's message and fails" in (first.submission or "")
 
 
 def test_a_random_delay_is_a_range() -> None:

@@ -14,7 +14,6 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.what_if.attempt import GAP
 from paislurm.translator.app.what_if.completion import RoleModel, is_provisional
 from paislurm.translator.app.what_if.play import LOST_NODE, Played
-from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.exit_codes.table import code_of_status, exit_rules
 from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, Submitted
 
@@ -27,7 +26,6 @@ from .what_if_questions import SITES, SOME_NODE, UID, USER, Question, questions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.backends.base import Submission
     from paislurm.translator.state.job_folder import JobFolder
 
 
@@ -120,18 +118,6 @@ def check_script(question: Question, played: Played, case: Case) -> dict[str, An
     return result
 
 
-class Refusing(FakeBackend):
-    """A backend that refuses submissions while it has an error."""
-
-    error: BackendError | None = None
-
-    def submit(self, submission: Submission) -> JobId:
-        """Refuse the script, or take it."""
-        if self.error is not None:
-            raise self.error
-        return super().submit(submission)
-
-
 class Followed:
     """A job that the real monitor follows through a scenario."""
 
@@ -145,47 +131,26 @@ class Followed:
         intent = Intent(happened_at=NOW, attempt=0, tag="paislurm-1")
         self.folder: JobFolder = job_folder(path, created, intent, first, name=f"{USER}~demo")
         self.folder.script(0).write_text("#!/bin/bash\n")
-        self.backend = Refusing()
+        self.backend = FakeBackend()
         self.now, self.job_id = NOW, JobId("7")
 
     def check(self, results: dict[int, dict[str, Any]]) -> None:
         """Compare each attempt with what the monitor decides."""
         before: Played | None = None
         for played in self.question.played:
-            if before is None and played.refusals:
-                return
-            if before is not None and not self.is_submitted(before, played):
-                return
+            if before is not None:
+                self.submit(before, played)
             if played.status is None:
                 return
             self.end(played, results.get(id(played)))
             before = played
 
-    def is_submitted(self, before: Played, played: Played) -> bool:
-        """Let the monitor submit an attempt, as often as it is refused."""
-        for refused in played.refusals:
-            lasting = played.tasks is None and refused is played.refusals[-1]
-            rejected = RejectedError(Diagnostic(code="E503", message="no"), lasting=lasting)
-            self.backend.error = (
-                rejected if refused.reached else UnreachableError(Diagnostic(code="E506", message="no"))
-            )
-            view = stepped(self.folder, self.backend, self.now)
-            if view.history.ended is not None:
-                assert lasting, self.question.text()
-                assert played.known.ended is not None
-                assert view.history.ended.exit_code == played.known.ended.exit_code
-                return False
-            assert view.history.refused is not None
-            delay = view.history.refused.retry_at - self.now
-            assert delay == refused.retry_at - refused.happened_at, self.question.text()
-            self.now += delay
-        assert played.tasks is not None, self.question.text()
-        self.backend.error = None
+    def submit(self, before: Played, played: Played) -> None:
+        """Let the monitor submit an attempt."""
         view = stepped(self.folder, self.backend, self.now)
         assert view.history.attempt == played.number, self.question.text()
         assert self.backend.submissions[-1].exclude == self.nodes(before.excluded_nodes), self.question.text()
         self.job_id = JobId(view.history.job_id)
-        return True
 
     def nodes(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the nodes of the script for those of an answer."""

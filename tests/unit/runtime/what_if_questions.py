@@ -38,8 +38,7 @@ SITES: list[dict[str, Any]] = [
 ENDS = ("exits 0", "exits 1", "exits 130", "exits 137", "exits 141", "gets code -1200",
         "gets code 251", "gets code 232", "exits 143")  # fmt: skip
 OF_JOB = ("all exit 0", "all exit 1", "a node is lost", "TIMEOUT", "PREEMPTED", "cancelled", "cancelled by root",
-          "Slurm refuses", "Slurm does not answer", "Slurm refuses for good", "OUT_OF_MEMORY", "BOOT_FAIL",
-          "REVOKED")  # fmt: skip
+          "OUT_OF_MEMORY", "BOOT_FAIL", "REVOKED")  # fmt: skip
 
 
 class Question:

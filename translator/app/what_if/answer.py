@@ -40,12 +40,10 @@ class ScenarioAttempt(Struct, frozen=True, kw_only=True):
 
     attempt: int
     """The number of the attempt, from 0."""
-    submission: str | None
-    """What happens to a refused submission; None if Slurm accepts the attempt at once."""
     events: tuple[ScenarioEvent, ...]
     """The events, in the order of time."""
-    state: State | None
-    """The state of the job after them; `RUNNING` also if it is retried, None if Slurm refuses the first attempt."""
+    state: State
+    """The state of the job after them; `RUNNING` also if it is retried."""
     exit_code: int | None
     """OpenPAI's exit code of the attempt; None if it goes on."""
     behaviour: str | None

@@ -14,7 +14,7 @@ from .answer import ScenarioAnswer, ScenarioAttempt
 from .attempt import JobModel
 from .completion import RoleModel
 from .play import START, Setting, play
-from .rule_text import delays, event_record, others_text, retry_text, rule_text, submission_text
+from .rule_text import delays, event_record, others_text, retry_text, rule_text
 from .scenario import Words, scenario
 
 if TYPE_CHECKING:
@@ -98,19 +98,17 @@ def attempt_answer(played: Played, setting: Setting) -> ScenarioAttempt:
     """Return an attempt in sentences."""
     status, result, retry, ending = played.status, played.result, played.retry, played.ending
     trigger = result.trigger if result else None
-    code = ending.code if ending else played.known.ended.exit_code if played.known.ended else None
+    code = ending.code if ending else None
     is_by_rule = result is not None and played.outside is None
     rule = trigger.completion_rule if trigger else "C4" if is_by_rule else None
-    refused = played.refusals and not played.known.job_id
     least, most = delays(played)
     return ScenarioAttempt(
         attempt=played.number,
-        submission=submission_text(played, setting) if played.refusals else None,
         events=tuple(
             event_record(event, ends, setting, restarts=event.kind == "node" and event is not played.outside)
             for event, ends in played.events
         ),
-        state=state_of(code) if code is not None and retry is None else None if refused else "RUNNING",
+        state=state_of(code) if code is not None and retry is None else "RUNNING",
         exit_code=code,
         behaviour=ending.behaviour if ending else None,
         completion_rule=rule,

@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from paislurm.backends.base import JobId, Observation
 
-from ...errors import Diagnostic, RejectedError, UnreachableError
 from ...exit_codes.table import ExitTable
-from ...monitor.attempt import refusal
 from ...monitor.determine import determine_status
 from ...monitor.job_status import LOST_NODES, Evidence
-from ...monitor.reconcile import REFUSED, is_tried_again
 from ...monitor.retry import DEADLINE, ROOT, STOPPED
-from ...monitor.transition import abandoned, retry_decision, transition
+from ...monitor.transition import retry_decision, transition
 from ...state.history import apply, history
 from ...state.records import Cancelled, Intent, Retry, Submitted
 from .attempt import LOST, Attempt
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...planning.plan import TimePlan
     from ...state.history import History
-    from ...state.records import Created, Refused
+    from ...state.records import Created
     from ...state.result import Result
     from .attempt import JobModel, TaskEnd
     from .scenario import Event, Task
@@ -62,7 +58,6 @@ class Played(Struct, kw_only=True):
     known: History
     tasks: Attempt | None = None
     events: tuple[tuple[Event, tuple[TaskEnd, ...]], ...] = ()
-    refusals: tuple[Refused, ...] = ()
     result: Result | None = None
     outside: Event | None = None
     status: JobStatus | None = None
@@ -94,9 +89,7 @@ def play(setting: Setting, events: Sequence[Event], text: str) -> tuple[list[Pla
     for number in range(len(left) + 1):
         played = Played(number=number, known=known)
         found.append(played)
-        now = _submit(played, left, now)
-        if played.known.ended is not None or (played.refusals and not number):
-            break
+        _submit(played, now)
         _run(played, left, setting, now, text)
         known = played.known
         if played.retry is None or not left:
@@ -105,30 +98,19 @@ def play(setting: Setting, events: Sequence[Event], text: str) -> tuple[list[Pla
     return found, tuple(left)
 
 
-def _submit(played: Played, left: list[Event], now: int) -> int:
-    """Submit the attempt, as often as it is refused. Return when it is accepted."""
+def _submit(played: Played, now: int) -> None:
+    """Submit the attempt."""
     known, number = played.known, played.number
-    intent = Intent(happened_at=now, attempt=number, tag=f"paislurm-1.{number}" if number else "paislurm-1")
-    known = apply(known, [intent])
-    while left and left[0].kind == "refusal":
-        event, last = left.pop(0), known.refused
-        known = apply(known, [replace(intent, happened_at=now)])
-        error = UnreachableError if event.silent else RejectedError
-        refused = refusal(error(Diagnostic(code="E503", message=event.text)), number, now, last)
-        played.refusals += (refused,)
-        if not number:
-            return now
-        if not is_tried_again(known, refused, lasting=event.lasting):
-            known = apply(known, [abandoned(known, now, REFUSED, refused.reason)])
-            break
-        known, now = apply(known, [refused]), refused.retry_at
-    job = known.job
-    taken = Submitted(
-        happened_at=now, attempt=number, job_id=str(number + 1), job=job, user=known.user, backend=known.backend,
-        task_count=known.tasks,
+    played.known = apply(
+        known,
+        [
+            Intent(happened_at=now, attempt=number, tag=f"paislurm-1.{number}" if number else "paislurm-1"),
+            Submitted(
+                happened_at=now, attempt=number, job_id=str(number + 1), job=known.job, user=known.user,
+                backend=known.backend, task_count=known.tasks,
+            ),
+        ],
     )  # fmt: skip
-    played.known = known if known.ended else apply(known, [taken])
-    return now
 
 
 def _run(played: Played, left: list[Event], setting: Setting, now: int, text: str) -> None:
@@ -136,9 +118,6 @@ def _run(played: Played, left: list[Event], setting: Setting, now: int, text: st
     tasks = played.tasks = Attempt(setting.job, now)
     while left:
         event = left.pop(0)
-        if event.kind == "refusal":
-            message = f"`{event.text}` cannot happen then: attempt {played.number} runs, and nothing is submitted"
-            raise fault(message, event.column, text, "name first what ends the attempt")
         ends = tuple(tasks.play(event)) if event.kind == "exit" else ()
         played.events += ((event, ends),)
         if event.kind == "node" and event.tasks and event.tasks[0] not in tasks.runs:

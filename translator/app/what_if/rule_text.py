@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ...exit_codes.table import UNEXPLAINED, ExitTable
 from ...folded_names import folded
 from ...monitor.job_status import state_of
-from ...monitor.reconcile import REFUSED, REFUSED_SECONDS
 from ...monitor.retry import (
     DEADLINE,
     MAX_CONFLICT,
@@ -190,21 +189,3 @@ def _no_retry(played: Played, setting: Setting) -> str:
         return f"{_retry_key(setting)} is 0"
     note = " unless the job sets `extras.slurm.onTimeout: retry`" if ending.code == DEADLINE else ""
     return f"code {ending.code} is permanent, which is never retried{note}"
-
-
-def submission_text(played: Played, setting: Setting) -> str:
-    """Return what happens to an attempt that Slurm refuses."""
-    refused, known = played.refusals[-1], played.known
-    if not played.number and not refused.reached:
-        return "`paislurm submit` fails; if Slurm may have got the job, its message names the job"
-    if not played.number:
-        seconds = setting.compiled.site.retry.submit_wait
-        wait = f". It waits for a limit on queued jobs first, up to {seconds} s" * bool(seconds)
-        return f"`paislurm submit` prints Slurm's message and fails; no job is left{wait}"
-    times = f" {len(played.refusals)} times" if len(played.refusals) > 1 else ""
-    if known.ended is not None:
-        return f"refused{times}: the job ends with code {REFUSED}"
-    again = f"submitted again after {refused.retry_at - refused.happened_at} s"
-    if not refused.reached:
-        return f"Slurm does not answer{times}: {again}, and so on until it does"
-    return f"refused{times}: {again}, and so on for {REFUSED_SECONDS // 60} min; then the job ends with code {REFUSED}"

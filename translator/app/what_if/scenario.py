@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Task = tuple[int, int]
 """The position of a role, and an index."""
-Kind = Literal["exit", "time", "node", "slurm", "cancel", "refusal"]
+Kind = Literal["exit", "time", "node", "slurm", "cancel"]
 
 HINT = "write events in the order of time, separated by commas; `paislurm explain --help` shows the forms of an event"
 OUT_OF_MEMORY, TIME_LIMIT = -1200, "TIMEOUT"
@@ -48,8 +48,7 @@ class Event(Struct, frozen=True, kw_only=True):
 
     `exit`: `count` of the `tasks` (all: 0) exit with `status`, which is `code` with this `behaviour`. `node`: the node
     of the only task in `tasks` is lost, or some node. `slurm`: Slurm ends the job in `state`. `cancel`: `user` cancels
-    it, "" for its user. `refusal`: Slurm refuses the next submission, for good if `lasting`, or does not answer if
-    `silent`.
+    it, "" for its user.
     """
 
     kind: Kind
@@ -62,8 +61,6 @@ class Event(Struct, frozen=True, kw_only=True):
     behaviour: str = "success"
     state: str = ""
     user: str = ""
-    lasting: bool = False
-    silent: bool = False
 
 
 def scenario(text: str, words: Words) -> tuple[Event, ...]:
@@ -148,14 +145,9 @@ def _cancel(found: re.Match[str], _: Words) -> Event:
     return Event(kind="cancel", user=found["user"] or "")
 
 
-def _refusal(found: re.Match[str], _: Words) -> Event:
-    return Event(kind="refusal", lasting=bool(found["lasting"]), silent=bool(found["silent"]))
-
-
 _EVENTS: tuple[tuple[str, Callable[[re.Match[str], Words], Event]], ...] = (
     (r"(?:(?P<count>\d{1,6}) of )?(?P<tasks>\S+) (?:exits?|gets? (?P<code>code)) (?P<number>-?\d{1,9})", _exit),
     (r"(?:a node|node of (?P<task>\S+)) is lost", _lost_node),
     (r"cancelled(?: by (?P<user>\S+))?", _cancel),
-    (r"slurm (?:refuses(?P<lasting> for good)?|(?P<silent>does not answer))", _refusal),
 )
 """The forms of an event beside the states of Slurm."""

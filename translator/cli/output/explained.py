@@ -35,7 +35,6 @@ def _attempt_text(attempt: ScenarioAttempt) -> str:
     code = f" with exit code {attempt.exit_code}" if attempt.exit_code else ""
     job = f"{attempt.state}{code}" if attempt.exit_code is not None else "goes on" if attempt.events else ""
     rows = [
-        ("submit", attempt.submission or ""),
         *(("event", f"{each.event}: {each.meaning}" if each.meaning else each.event) for each in attempt.events),
         ("rule", attempt.rule or ""),
         ("others", attempt.others or ""),
