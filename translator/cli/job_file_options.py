@@ -118,7 +118,7 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
         slurm: Mapping[str, str],
         **others: Any,
     ) -> int:
-        from ..app.input.typed_options import typed_options
+        from ..app.input.job_input import typed_options
 
         source = Source(
             file=file,

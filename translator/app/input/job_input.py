@@ -1,9 +1,10 @@
-"""Read and compile job files, and send the compiler's warnings."""
+"""Read, check and compile the job file of a source; errors about values of options name the option."""
 
 from __future__ import annotations
 
+import re
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,14 @@ from paislurm.backends.base import LOCAL
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
 from ...files.private import make_private
 from ...files.trust import is_private, replaceable
+from ...protocol.overrides import TABLE
+from ...reading.document import path_text
 from .source import STDIN, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from ...errors import Diagnostic
     from ...job import Job
     from ...pipeline import Compiled
     from ...reading.document import Value
@@ -41,7 +45,6 @@ def compile_source(
     """
     from ...pipeline import compile_job
     from .sites import hint_at_profile
-    from .typed_options import options_named
 
     text = text_of(source)
     site = site or site_of(session, source)
@@ -74,7 +77,6 @@ def compile_source(
 def load_source(session: Session, source: Source) -> Job:
     """Return the parsed job, without checking whether the site can run it."""
     from ...pipeline import load_job
-    from .typed_options import options_named
 
     text = text_of(source)
     with options_named(source.typed):
@@ -172,6 +174,43 @@ def template_folder(session: Session) -> Path | None:
         return None
     folder = above / "paislurm"
     with suppress(OSError):
-        if above.parent.is_dir() and not any(replaceable([folder])):
+        if any(replaceable([folder])) or (above.exists() and not is_private([above])):
+            return None
+        if above.parent.is_dir():
             make_private(folder)
-    return folder if is_private([above, folder]) and not any(replaceable([folder])) else None
+    return folder if is_private([above, folder]) else None
+
+
+_IN_THE_FILE = re.compile(r"write `(\w+): ([^`]*)` under extras\.slurm")
+_OTHER_KEYS = re.compile(r"another `(\w+)` or `(\w+)` under extras\.slurm")
+
+
+def typed_options(
+    parameters: Iterable[tuple[str, str]], slurm: Iterable[tuple[str, str]], suffix: str, parameter: str = "--set"
+) -> dict[str, str]:
+    """Return the given options, by the paths of the values that they replace."""
+    typed = {path_text(("parameters", name)): f"{parameter} {name}" for name, _ in parameters}
+    typed |= {path_text((*TABLE, name)): f"--{name}" for name, _ in slurm}
+    return typed | (dict.fromkeys(("$.name", "$.jobName"), "--suffix") if suffix else {})
+
+
+@contextmanager
+def options_named(typed: Mapping[str, str]) -> Iterator[None]:
+    """Rewrite errors in the context to name options; `typed` contains them by the paths of the replaced values."""
+    try:
+        yield
+    except (ProtocolError, PlanError) as error:
+        error.diagnostics = with_options(error.diagnostics, typed)
+        raise
+
+
+def with_options(diagnostics: Iterable[Diagnostic], typed: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Rewrite diagnostics about values of options; others are unchanged."""
+    return tuple(_named(each, typed.get(each.path, "")) for each in diagnostics)
+
+
+def _named(diagnostic: Diagnostic, option: str) -> Diagnostic:
+    if not option or diagnostic.location is not None:
+        return diagnostic
+    hint = _OTHER_KEYS.sub(r"another `--\1` or `--\2`", _IN_THE_FILE.sub(r"write `--\1 \2`", diagnostic.hint))
+    return replace(diagnostic, message=f"{option}: {diagnostic.message}", path="", hint=hint)

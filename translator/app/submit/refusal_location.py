@@ -13,7 +13,7 @@ from paislurm.backends.slurm.refusal_table import LIMIT_REACHED, NODE_OPTIONS
 from ...errors import Diagnostic, InterruptedWaitError, RejectedError
 from ...plural import some_of
 from ...reading.document import path_text
-from ..input.typed_options import with_options
+from ..input.job_input import with_options
 from .site_values import partitions_of, site_now, site_values
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from ...plural import counted, verb
 from ...terminal_text import escape_control
 from ..output.console import log, print_json, print_result
 from ..output.exit_status import exit_code, log_ending
-from .ends import log_ends
 from .follow import print_as_it_comes
-from .shown import ShownProgress
+from .shown import ShownProgress, log_ends
 
 if TYPE_CHECKING:
     from ...app.input.source import Source

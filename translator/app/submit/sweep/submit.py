@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ....errors import Diagnostic, PaislurmError, UsageError
 from ....plural import counted, verb
-from ...input.typed_options import typed_options
+from ...input.job_input import typed_options
 from ..prepare import prepare
 from ..result import EndedSubmission, Submitted, SubmittedJob
 from ..submit import described, leave_behind, say_next, take

@@ -40,7 +40,7 @@ def command(
     from ....app.views.job import Jobs
     from ....app.views.of_poll import job_view
     from ...output.exit_status import exit_code
-    from ...progress.ends import log_ends
+    from ...progress.shown import log_ends
 
     folders = select(session.store, jobs, user=session.user, last=last)
     groups = named_groups(session.store, jobs, user=session.user)
