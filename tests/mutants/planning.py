@@ -29,7 +29,7 @@ PLANNING = (
         "the memory of the batch script is not kept free on a node", _CAPACITY,
         "(memory_mib - demand.extra_memory_mib) // wanted.memory_mib",
         "memory_mib // wanted.memory_mib",
-        ("tests/unit/planning/test_memory.py", "-k", "room_for_the_batch_script"),
+        ("tests/unit/planning/test_layouts.py", "-k", "room_for_the_batch_script"),
     ),
     Mutant(
         "at equal numbers of nodes roles of different sizes share an allocation", _PREFER,
@@ -53,7 +53,7 @@ PLANNING = (
         "memory for each CPU is rounded down", "translator/planning/slurm/components.py",
         "    return ceil_div(wanted.memory_mib + extra, wanted.cpus)\n",
         "    return (wanted.memory_mib + extra) // wanted.cpus\n",
-        ("tests/unit/planning/test_memory.py", "-k", "note_and_the_request"),
+        ("tests/unit/planning/test_layouts.py", "-k", "note_and_the_request"),
     ),
     Mutant(
         "the last node of a role shows as many tasks as the others", "translator/planning/placement/place.py",

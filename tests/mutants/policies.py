@@ -50,13 +50,13 @@ POLICIES = (
         "a job that waited for another one ends if its first submit was lost", _ATTEMPT,
         "    elif known.attempt == 0 and not known.first_tag:\n",
         "    elif known.attempt == 0:\n",
-        ("tests/unit/monitor/test_after.py", "-k", "lost_first_attempt"),
+        ("tests/unit/monitor/test_reconcile.py", "-k", "lost_first_attempt"),
     ),
     Mutant(
         "a job that was removed counts as one that succeeded", _AFTER,
         'fulfilment="fulfilled" if after.until == "ended" else "failed", text=text)',
         'fulfilment="fulfilled", text=text)',
-        ("tests/unit/monitor/test_after.py", "-k", "removed_dependency"),
+        ("tests/unit/monitor/test_reconcile.py", "-k", "removed_dependency"),
     ),
     Mutant(
         "the cancel of a user is taken for a failed start", _UNBEGUN,

@@ -98,13 +98,13 @@ SCRIPTS = (
         "a quoted secret with an apostrophe ends its quotes", "templates/runtime/task/secrets.sh",
         '    quote "$PSL_SECRET"\n    PSL_SECRET=$PSL_QUOTED\n',
         "    PSL_SECRET=\"'$PSL_SECRET'\"\n",
-        ("tests/unit/runtime/test_secrets.py", "-k", "inserted_as_data"),
+        ("tests/unit/runtime/test_ends.py", "-k", "inserted_as_data"),
     ),
     Mutant(
         "an apostrophe does not end the quotes before its backslash", "templates/runtime/common/messages.sh",
         "${1//$apostrophe/$apostrophe\\\\$apostrophe$apostrophe}",
         "${1//$apostrophe/\\\\$apostrophe}",
-        ("tests/unit/runtime/test_secrets.py", "-k", "inserted_as_data"),
+        ("tests/unit/runtime/test_ends.py", "-k", "inserted_as_data"),
     ),
     Mutant(
         "all users mount the whole storage instead of their own folders", f"{_CONTAINERS}/containers.sh",

@@ -1,4 +1,4 @@
-"""A line with a caret under the column: whatever is in it, the caret stands under what is meant."""
+"""Text for a terminal: a line with a caret under the column, and aligned columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.terminal_text import WIDTH, excerpt
+from paislurm.translator.terminal_text import WIDTH, columns_text, excerpt, pairs_text
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,15 @@ def test_control_characters_are_escaped(source: str, column: int) -> None:
     shown = excerpt(source, 1, column)
     assert shown.replace("\n", "", 1).isprintable()
     assert shown.count("\n") == (1 if source.strip() else 0)
+
+
+def test_columns_are_aligned() -> None:
+    assert columns_text([("ROLE", "TASKS", ""), ("worker", "2", ""), ("ps", "10", "x")]) == (
+        "ROLE    TASKS\nworker  2\nps      10     x"
+    )
+    assert columns_text([("ONE",)]) == "ONE"
+
+
+def test_pairs_are_aligned() -> None:
+    assert pairs_text([("job", "demo"), ("reason", ""), ("time", "1:00:00")]) == "job     demo\ntime    1:00:00"
+    assert pairs_text([]) == ""

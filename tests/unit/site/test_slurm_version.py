@@ -1,15 +1,18 @@
-"""Versions of Slurm are found in whatever names them, and compare as versions do."""
+"""Versions of Slurm, container runtimes, and the example sites."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.errors import SiteError
-from paislurm.translator.site.load import load_site
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.site.layers import locks_of
+from paislurm.translator.site.load import load_layers, load_site, read_layer
 from paislurm.translator.site.slurm_version import SlurmVersion, slurm_version
 
 
@@ -64,3 +67,40 @@ def test_the_profile_can_set_the_version() -> None:
 def test_an_incomplete_version_in_the_profile_is_refused(value: str) -> None:
     with pytest.raises(SiteError, match="E453: expected a version of Slurm with three numbers"):
         load_site(f"slurmVersion: {value}", file="site.yaml")
+
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+PROFILES = sorted((EXAMPLES / "sites").glob("*.yaml"))
+JOBS = sorted(path for path in EXAMPLES.glob("*.yaml") if path.name != "site.yaml")
+RUNTIMES = {"cloud": "podman", "centre-apptainer": "apptainer", "centre-pyxis": "pyxis"}
+OWN = "storages: {mine: {path: /scratch/mine}}\n"
+
+
+def test_each_kind_of_site_has_an_example_profile() -> None:
+    assert [path.stem for path in PROFILES] == ["centre-apptainer", "centre-pyxis", "cloud", "laptop", "small-lab"]
+    assert len(JOBS) >= 4
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)
+def test_each_example_profile_is_valid(profile: Path) -> None:
+    site = load_site(profile.read_bytes(), file=str(profile))
+    assert site.default_partition in site.partitions
+    assert site.containers.runtime == RUNTIMES.get(profile.stem, "none")
+    assert all(each.node_count for each in site.partitions.values())
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("job", JOBS, ids=lambda path: path.stem)
+def test_the_example_jobs_compile_for_each_profile(profile: Path, job: Path) -> None:
+    site = load_site(profile.read_bytes(), file=str(profile))
+    script = compile_job(job.read_bytes(), file=job.name, site=site).script
+    assert f"#SBATCH --partition={site.default_partition}\n" in script
+    assert ("PSL_RUNS_WITH=" in script) == (profile.stem in RUNTIMES)
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)
+def test_a_user_profile_can_extend_an_example(profile: Path) -> None:
+    lower = read_layer(profile.read_bytes(), file=str(profile))
+    site = load_layers([lower, read_layer(OWN, file="own.yaml")])
+    assert site.storages["mine"].path == "/scratch/mine"
+    assert site.locked == locks_of(lower)

@@ -1,4 +1,4 @@
-"""A codeDir that is too large is refused before the job runs, where it can be seen."""
+"""What a job file needs beside its own text: a readable file, options, and a codeDir of a size."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 
 from paislurm.translator.app.input import code_size
 from paislurm.translator.app.input.code_size import MAX_CODE_BYTES
+from paislurm.translator.app.input.near_files import hint_at_files
 from paislurm.translator.rendering.engine import load
 
-from ..running import job_file
+from ..running import JOB, job_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,3 +72,101 @@ def test_code_that_fits_or_is_not_visible_passes_the_check(
 
 def test_the_script_has_the_same_limit() -> None:
     assert f"readonly PSL_MAX_CODE_BYTES={MAX_CODE_BYTES}\n" in load("runtime/batch/code.sh")
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of job files, the current one."""
+    for name in ("job.yaml", "job.txt", "train-resnet.yaml", ".hidden.yaml", "notes"):
+        (tmp_path / name).touch()
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "sweep.json").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def hint(name: str) -> str:
+    with pytest.raises(OSError, match=name or "Is a directory") as error:
+        open(name).close()  # noqa: PTH123 - a name as it is typed
+    return hint_at_files(name, error.value)
+
+
+@pytest.mark.usefixtures("there")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("job.yml", "did you mean `job.yaml`?"),
+        ("Job.yaml", "did you mean `job.yaml`?"),
+        ("train-resnt.json", "did you mean `train-resnet.yaml`?"),
+        ("more/swep.json", "did you mean `more/sweep.json`?"),
+        ("nowhere/job.yaml", "folder `nowhere` does not exist"),
+        ("notes/job.yaml", "folder `notes` does not exist"),
+        ("more", "it is a folder: use a file in it, such as `more/sweep.json`"),
+    ],
+)
+def test_the_hint_names_the_similar_file(name: str, said: str) -> None:
+    assert hint(name) == said
+
+
+@pytest.mark.parametrize("name", ["abcd.yaml", "hidden.yaml"])
+def test_a_name_without_a_similar_file_gets_no_suggestion(there: Path, name: str) -> None:
+    assert hint(name) == f"no file in `{there}` has a similar name"
+
+
+def test_an_empty_name_has_a_hint(run: Runner) -> None:
+    run("check", "").ends(3, "the name is empty")
+
+
+def test_missing_job_files_profiles_and_secrets_get_the_hint(run: Runner, there: Path) -> None:
+    job = job_file(there)
+    for words in (("check", "job.yml"), ("convert", "job.yml"), ("explain", "job.yml"), ("submit", "job.yml")):
+        assert "did you mean `job.yaml`?" in run(*words).err
+    assert "--site named it; did you mean `train-resnet.yaml`?" in run("check", job, "--site", "trainresnet").err
+    assert "did you mean `notes`?" in run("check", job, "--secrets", "note").err
+
+
+SITE = """\
+partitions:
+  batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}], timeLimit: 1:00:00}
+defaultPartition: batch
+accounts: {physics: {qos: [normal]}}
+qos: {normal: {}}
+"""
+
+
+@pytest.fixture
+def limited(tmp_path: Path, profile: Path) -> str:
+    profile.write_text(SITE, encoding="utf-8")
+    return job_file(tmp_path, f"{JOB}parameters: {{lr: 1}}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        (("--partition", "bach"), "--partition: the site has no partition 'bach'", "did you mean `batch`?"),
+        (("--partition", "zzz"), "--partition: the site has no partition 'zzz'", "write `--partition batch`"),
+        (("--partition", "a,b"), "--partition: the site has no partition 'a,b'", "write one partition, not a list"),
+        (("--time", "2:00:00"), "--time: a time limit of 02:00:00 is more than", "write `--time 01:00:00`, or less"),
+        (("--account", "physic"), "--account: the site has no account 'physic'", "did you mean `physics`?"),
+        (("--account", "zzz"), "--account: the site has no account 'zzz'", "write `--account physics`"),
+        (("--qos", "zzz"), "--qos: the site has no QOS 'zzz'", "write `--qos normal`"),
+        (("--set", "lrr=1"), "--set lrr: the job has no parameter `lrr`", "did you mean `lr`?"),
+        (("--suffix", " x"), "--suffix: the job's name 'demo x': expected a name", ""),
+    ],
+)
+def test_errors_name_the_command_line_option(
+    run: Runner, limited: str, words: tuple[str, ...], said: str, hint: str
+) -> None:
+    shown = run("check", limited, *words, "--json")
+    (found,) = json.loads(shown.out)["diagnostics"]
+    assert found["message"].startswith(said)
+    assert hint in found.get("hint", "")
+    assert found.keys().isdisjoint(("file", "line", "path"))
+    assert "protocolVersion" not in shown.err
+
+
+@pytest.mark.usefixtures("limited")
+def test_errors_in_the_file_name_the_file(run: Runner, tmp_path: Path) -> None:
+    file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{partition: bach}}}}\n")
+    said = ("error E402: the site has no partition 'bach'", "extras: {slurm: {partition: bach}}")
+    run("check", file, "--time", "30").ends(4, *said)
