@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Diagnostic, RejectedError
-from paislurm.translator.files.private import make_private, open_private
+from paislurm.translator.files.private import appending, make_private
 
 from .runner import remote_script
 from .transport import Sent
@@ -82,6 +82,6 @@ class Removals:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        with open_private(self._file, "ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file.fileno()
+        with appending(self._file) as descriptor:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor

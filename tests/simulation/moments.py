@@ -206,7 +206,7 @@ def watched(moments: Moments, witness: Witness) -> Iterator[None]:
         (JobFolder, "forget_secrets", partial(wrapped.around, "forget secrets")),
         (replace_job, "archive", partial(wrapped.around, "archive", then=witness.archived)),
         (replace_job, "publish", partial(wrapped.around, "publish")),
-        (replace_job, "remove", partial(wrapped.around, "undo")),
+        (replace_job, "remove_tree", partial(wrapped.around, "undo")),
         (removing, "hide", partial(wrapped.around, "hide", then=witness.hidden)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in wrappers]

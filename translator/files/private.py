@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -67,11 +68,21 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
+@contextmanager
+def appending(path: Path) -> Iterator[int]:
+    """Open a file to append to it, and to read it; only the user can access a new one. Yield its descriptor."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def append(path: Path, data: bytes) -> int:
     """Append lines by one write. Return the size of the file."""
-    with open_private(path, "ab") as file:
-        os.write(file.fileno(), data)
-        return os.fstat(file.fileno()).st_size
+    with appending(path) as descriptor:
+        os.write(descriptor, data)
+        return os.fstat(descriptor).st_size
 
 
 def touch(path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..files.private import open_private
+from ..files.private import appending
 from ..files.reading import open_regular, read_end
 from ..plural import counted
 from .parsed import CorruptDataError
@@ -87,10 +87,10 @@ def append_line(journal: Path, text: bytes, *, inode: int | None = None) -> None
 def locked(journal: Path) -> Iterator[int]:
     """Open a file to append to it, and lock it; open it again if another process has replaced it meanwhile."""
     while True:
-        with open_private(journal, "a+b") as file:
-            _lock(file.fileno())
-            if os.fstat(file.fileno()).st_nlink:
-                yield file.fileno()
+        with appending(journal) as descriptor:
+            _lock(descriptor)
+            if os.fstat(descriptor).st_nlink:
+                yield descriptor
                 return
 
 
