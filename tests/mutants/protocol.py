@@ -5,7 +5,7 @@ from __future__ import annotations
 from .mutant import Mutant
 
 _LOCK, _RECONCILE, _ATTEMPT, _TRANSITION = (
-    f"translator/{name}.py" for name in ("state/lock", "monitor/reconcile", "monitor/attempt", "monitor/transition")
+    f"translator/{name}.py" for name in ("files/lock", "monitor/reconcile", "monitor/attempt", "monitor/transition")
 )
 _JOURNAL, _FOLDER = (f"translator/state/{name}.py" for name in ("journal", "job_folder"))
 _SUBMIT, _REPLACE, _CANCEL = (
@@ -92,7 +92,8 @@ PROTOCOL = (
         "an undone submit leaves its secrets", _REPLACE,
         "    folder.forget_secrets()\n    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
         "    with suppress(OSError), open_folder(folder.path) as opened:\n"
-        "        if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):\n            remove(gone)\n",
+        "        if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):\n"
+        "            remove_tree(gone)\n",
         "    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
         "    with suppress(OSError), open_folder(folder.path) as opened:\n"
         "        if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):\n",

@@ -72,8 +72,8 @@ SCRIPTS = (
     ),
     Mutant(
         "a task that died of TERM counts as ended by itself", _RESULT,
-        "PSL_STATUS[$1] != 143 && PSL_STATUS[$1] != 137",
-        "PSL_STATUS[$1] != 143 || PSL_STATUS[$1] != 137",
+        "${PSL_STATUS[$1]:-0} != 143 && ${PSL_STATUS[$1]:-0} != 137",
+        "${PSL_STATUS[$1]:-0} != 143 || ${PSL_STATUS[$1]:-0} != 137",
         ("tests/unit/runtime/test_scripts.py", "-k", "ended_by_itself"),
     ),
     Mutant(

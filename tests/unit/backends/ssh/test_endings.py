@@ -17,7 +17,7 @@ from paislurm.backends.ssh.remote_files import Removals
 from paislurm.backends.ssh.transport import Address, choose_transport
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 from tests.unit.backends.ssh.here import Here
-from tests.unit.files import write_files
+from tests.unit.written_files import write_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Infiniband
 
-from ...files import write_files, write_programs
+from ...written_files import write_files, write_programs
 from .answered import detected
 
 if TYPE_CHECKING:
