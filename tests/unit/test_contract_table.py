@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.contract.backends import WAYS
 from tests.contract.tried import LINE, README, line
-
-
-def test_backend_names_differ_from_versions() -> None:
-    assert not [way.name for way in WAYS if "-" in way.name]
 
 
 def test_the_readme_has_one_sentence_about_tested_versions() -> None:
