@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from ...slurm_options import is_plain
+from ...validation.strict_model import MAX_INT
 from ..partitions import Account, Amounts, Qos
 from .nodes import counted, time_limit
 
@@ -94,7 +95,7 @@ def _limits(row: Row) -> dict[str, object]:
 
 
 def _least(texts: Iterator[str]) -> int | None:
-    return min((count for text in texts if (count := counted(text)) is not None), default=None)
+    return min((count for text in texts if (count := _limit(counted(text))) is not None), default=None)
 
 
 def amounts(text: str) -> Amounts:
@@ -102,11 +103,16 @@ def amounts(text: str) -> Amounts:
     found = dict(item.partition("=")[::2] for item in text.split(","))
     memory = found.get("mem", "")
     return Amounts.of(
-        nodes=counted(found.get("node", "")),
-        cpus=counted(found.get("cpu", "")),
-        memory_mib=counted(memory) if memory.isdecimal() else _mib(counted(memory)),
-        gpus=counted(found.get("gres/gpu", "")),
+        nodes=_limit(counted(found.get("node", ""))),
+        cpus=_limit(counted(found.get("cpu", ""))),
+        memory_mib=_limit(counted(memory) if memory.isdecimal() else _mib(counted(memory))),
+        gpus=_limit(counted(found.get("gres/gpu", ""))),
     )
+
+
+def _limit(count: int | None) -> int | None:
+    """Return a limit, None for one that no job reaches, and that no profile may have."""
+    return None if count is None or count > MAX_INT else count
 
 
 def _mib(count: int | None) -> int | None:

@@ -27,6 +27,10 @@ _GRES = re.compile(GRES_PATTERN, re.ASCII)
 GPU = "gpu"
 
 
+MAX_THREADS = 8
+"""The most threads of a core. Source: POWER8 to POWER10, SMT8."""
+
+
 class Gres(Struct, frozen=True, kw_only=True):
     """A generic resource of a node, `gpu:v100:4`."""
 
@@ -53,7 +57,8 @@ class Node(Struct, frozen=True, kw_only=True):
 def nodes(text: str) -> tuple[Node, ...]:
     """Parse the output, without nodes in state FUTURE. Source: scontrol(1), NODES."""
     found = (_node(fields) for fields in records(text, "NodeName") if _FUTURE not in _state(fields))
-    return tuple(node for node in found if all(0 < n <= MAX_INT for n in (node.shape.cpus, node.shape.memory_mib)))
+    amounts = ((node, (node.shape.cpus, node.shape.memory_mib, node.shape.gpus + 1)) for node in found)
+    return tuple(node for node, each in amounts if all(0 < number <= MAX_INT for number in each))
 
 
 def _node(fields: dict[str, str]) -> Node:
@@ -94,7 +99,8 @@ def _threads(fields: dict[str, str]) -> int:
     """Return the threads per core, 1 if Slurm counts cores as CPUs. `Sockets` are those of all boards."""
     threads = number(fields.get("ThreadsPerCore", ""))
     cores = number(fields.get("Sockets", "")) * number(fields.get("CoresPerSocket", ""))
-    return threads if cores and number(fields.get("CPUTot", "")) >= cores * threads else 1
+    counts_threads = 0 < threads <= MAX_THREADS and cores and number(fields.get("CPUTot", "")) >= cores * threads
+    return threads if counts_threads else 1
 
 
 def _state(fields: dict[str, str]) -> set[str]:

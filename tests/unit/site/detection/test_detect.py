@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -203,3 +204,18 @@ def test_a_plugin_that_requires_time_limits_is_reported() -> None:
     detection = detected(config=f"{CONFIG}JobSubmitPlugins = lua,require_timelimit\n")
     assert detection.site.require_time_limit
     assert "requireTimeLimit: true" in profile_text(detection)
+
+
+@pytest.mark.parametrize(
+    ("field", "pattern", "odd"),
+    [
+        ("nodes", r"ThreadsPerCore=\d+", "ThreadsPerCore=0"),
+        ("nodes", r"gpu:(\w+):\d+", r"gpu:\1:99999999999999"),
+        ("qos", r"(?m)\|\d*$", "|99999999999999"),
+        ("qos", r"mem=\w+|\|\|\|", "|mem=999999999P|"),
+    ],
+)
+def test_a_number_that_no_profile_may_have_is_left_out(field: str, pattern: str, odd: str) -> None:
+    answers = recorded("24.11")
+    text = re.sub(pattern, odd, getattr(answers, field))
+    assert load_site(profile_text(detect(replace(answers, **{field: text}))), file="site.yaml").partitions
