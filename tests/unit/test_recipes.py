@@ -82,7 +82,7 @@ RECIPES = (
     ),
     Recipe(
         "A container runtime",
-        ("tests/unit/site/test_container_runtimes.py", "tests/unit/rendering/test_verify.py"),
+        ("tests/unit/site/test_known_sites.py", "tests/unit/rendering/test_verify.py"),
         ("# ==== containers/sarus ====", "# ==== images/sarus ====", "PSL_CONTAINER_RUNTIME='sarus'"),
         site="containers: {runtime: sarus, cache: /images}\n",
     ),

@@ -14,7 +14,7 @@ import pytest
 from paislurm.backends.ssh.openssh import _fault
 from paislurm.translator.app.output_file import write_output
 from paislurm.translator.app.site.detecting import write_profile
-from paislurm.translator.files.private import make_private, write_durably
+from paislurm.translator.files.private import write_durably
 from paislurm.translator.files.trust import OTHERS_WRITE
 
 from ..cli.running import JOB, SITE, job_file
@@ -90,7 +90,6 @@ def test_others_can_change_nothing_that_a_command_writes(tmp_path: Path, umask: 
 def test_profiles_and_folders_of_sockets_are_private(tmp_path: Path, umask: int) -> None:  # noqa: ARG001
     write_profile(tmp_path / "config" / "paislurm" / "site.yaml", "name: a\n", force=False)
     assert _fault(tmp_path / "home" / ".ssh" / "paislurm-node") == ""
-    make_private(tmp_path / "a" / "b")
     assert changeable(tmp_path) == []
     assert (tmp_path / "home" / ".ssh").stat().st_mode & 0o777 == 0o700
 

@@ -11,7 +11,7 @@ from ...app.jobs.logs.targets import bring_logs, targets
 from ...app.results.failure import failure_of
 from ...app.results.tail import open_log, start_of_last_lines, written
 from ..output.console import log, raw_output
-from ..output.exit_status import log_ending
+from ..output.several import log_ending
 from .log_printer import printer
 from .shown import ShownProgress
 

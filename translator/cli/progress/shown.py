@@ -13,8 +13,7 @@ from ...app.results.failure import failure_of
 from ...app.views.line import job_line
 from ...terminal_text import one_line
 from ..output.console import colourful, is_terminal, log
-from ..output.exit_status import ending_text, log_ending
-from ..output.several import A_FEW, cause_texts, total_texts
+from ..output.several import A_FEW, cause_texts, ending_text, log_ending, total_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

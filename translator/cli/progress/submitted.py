@@ -12,7 +12,7 @@ from ...planning.plan_text import plan_text
 from ...plural import counted, verb
 from ...terminal_text import escape_control
 from ..output.console import log, print_json, print_result
-from ..output.exit_status import exit_code, log_ending
+from ..output.several import exit_code, log_ending
 from .follow import print_as_it_comes
 from .shown import ShownProgress, log_ends
 

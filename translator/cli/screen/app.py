@@ -23,8 +23,8 @@ from ...app.session import own_call
 from ...plural import some_of
 from ...terminal_text import one_line
 from ..output.console import log, print_result
-from ..output.exit_status import ending_text
 from ..output.job_list import change_text, log_nothing_left
+from ..output.several import ending_text
 from .frame import frame, page, sight_of
 from .jobs_page import DETAIL_LINES, GROUP, HEAD_LINES
 from .paint import ASCII, UNICODE, Brush

@@ -39,7 +39,7 @@ def command(
     from ....app.jobs.selecting import asks_for_several, named_groups, select
     from ....app.views.job import Jobs
     from ....app.views.of_poll import job_view
-    from ...output.exit_status import exit_code
+    from ...output.several import exit_code
     from ...progress.shown import log_ends
 
     folders = select(session.store, jobs, user=session.user, last=last)
