@@ -14,7 +14,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.files.private import make_private, open_private, remove, rename, write_durably, write_new
+from paislurm.translator.files.private import make_private, open_private, remove, rename, write_new
 from paislurm.translator.files.reading import read_text
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ NUMBER = re.compile(r"[0-9]{1,15}")
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write a record by rename: readers get the old one or the new one."""
-    write_durably(path, json.dumps(value).encode())
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    with open_private(new, "wb") as file:
+        file.write(json.dumps(value).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    rename(new, path)
 
 
 def reserve(path: Path) -> None:
