@@ -100,14 +100,13 @@ def play(setting: Setting, events: Sequence[Event], text: str) -> tuple[list[Pla
 
 def _submit(played: Played, now: int) -> None:
     """Submit the attempt."""
-    known, number = played.known, played.number
     played.known = apply(
-        known,
+        played.known,
         [
-            Intent(happened_at=now, attempt=number, tag=f"paislurm-1.{number}" if number else "paislurm-1"),
+            Intent(happened_at=now, attempt=played.number, tag=f"paislurm-1.{played.number}" if played.number else "paislurm-1"),
             Submitted(
-                happened_at=now, attempt=number, job_id=str(number + 1), job=known.job, user=known.user,
-                backend=known.backend, task_count=known.tasks,
+                happened_at=now, attempt=played.number, job_id=str(played.number + 1), job=played.known.job, user=played.known.user,
+                backend=played.known.backend, task_count=played.known.tasks,
             ),
         ],
     )  # fmt: skip
