@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from .ask import ProbeOptions
 
 
+# A site's profile is for all users to read, and for one of them to write.
 MODE, FOLDER_MODE = 0o644, 0o755
-"""A site's profile is for all users, and for one of them to write."""
 OLD = ".old"
 
 

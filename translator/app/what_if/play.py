@@ -100,13 +100,14 @@ def play(setting: Setting, events: Sequence[Event], text: str) -> tuple[list[Pla
 
 def _submit(played: Played, now: int) -> None:
     """Submit the attempt."""
+    tag = f"paislurm-1.{played.number}" if played.number else "paislurm-1"
     played.known = apply(
         played.known,
         [
-            Intent(happened_at=now, attempt=played.number, tag=f"paislurm-1.{played.number}" if played.number else "paislurm-1"),
+            Intent(happened_at=now, attempt=played.number, tag=tag),
             Submitted(
-                happened_at=now, attempt=played.number, job_id=str(played.number + 1), job=played.known.job, user=played.known.user,
-                backend=played.known.backend, task_count=played.known.tasks,
+                happened_at=now, attempt=played.number, job_id=str(played.number + 1), job=played.known.job,
+                user=played.known.user, backend=played.known.backend, task_count=played.known.tasks,
             ),
         ],
     )  # fmt: skip
