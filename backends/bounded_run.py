@@ -54,24 +54,25 @@ def _exchange(process: Popen[bytes], data: bytes, found: tuple[bytearray, bytear
     with selectors.DefaultSelector() as selector:
         for stream, into in zip((process.stdout, process.stderr), found, strict=True):
             assert stream is not None
-            selector.register(stream, selectors.EVENT_READ, into)
+            selector.register(stream, selectors.EVENT_READ, (stream, into))
         assert process.stdin is not None
         if left:
-            selector.register(process.stdin, selectors.EVENT_WRITE)
+            selector.register(process.stdin, selectors.EVENT_WRITE, (process.stdin, None))
         else:
             process.stdin.close()
         while selector.get_map():
             if (seconds := until - time.monotonic()) <= 0:
                 raise TimeoutExpired(process.args, 0)
             for key, _ in selector.select(seconds):
-                if key.data is not None:
-                    is_open = _read_chunk(key.fd, key.data)
+                stream, into = key.data
+                if into is not None:
+                    is_open = _read_chunk(key.fd, into)
                 else:
                     left = _write_chunk(key.fd, left)
                     is_open = bool(left)
                 if not is_open:
-                    selector.unregister(key.fileobj)
-                    key.fileobj.close()  # type: ignore[union-attr]
+                    selector.unregister(stream)
+                    stream.close()
 
 
 def _read_chunk(descriptor: int, found: bytearray) -> bool:
