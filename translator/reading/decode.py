@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -99,10 +100,20 @@ def _character_error(text: str, match: re.Match[str], file: str, hint: str) -> D
     return Diagnostic(code="E102", message=message, location=location, hint=hint)
 
 
-SECRET_KEYS = ("secrets", "auth", "secret", "Secrets", "Secret", "SECRETS", "SECRET", "Auth", "AUTH")
-"""Keys whose values are never shown, with mistyped ones. Source: PAI protocol v2, secrets and auth."""
+SECRET_KEYS = ("secrets", "auth")
+"""Keys whose values are never shown. Source: PAI protocol v2, secrets and auth."""
 _NAMES_SECRETS = re.compile(r"(?<![\w$.])(?:secrets?|auth)\b|^---", re.IGNORECASE)
 _ALIAS = re.compile(r"(?:^|[\s\[{,:])\*\w")
+
+
+@lru_cache(maxsize=1024)
+def may_name_secrets(key: str) -> bool:
+    """Return whether a key is one of secrets, or one mistyped after its first letter."""
+    from difflib import get_close_matches
+
+    # As near are `secret`, `Secrets` and `auths`, but not `script`.
+    mistyped = key[:1] in {"s", "S", "a", "A"} and get_close_matches(key.lower(), SECRET_KEYS, cutoff=0.75)
+    return key in SECRET_KEYS or bool(mistyped)
 
 
 def shown_of_document(lines: Sequence[str], secrets: Iterable[tuple[int, int]], second: int) -> Sequence[str]:

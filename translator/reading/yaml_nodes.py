@@ -13,7 +13,7 @@ import yaml
 from msgspec import Struct, field
 
 from ..errors import Diagnostic, Location
-from .decode import MAX_FILE, SECRET_KEYS
+from .decode import MAX_FILE, may_name_secrets
 from .nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
 
@@ -250,7 +250,7 @@ class Composer:
         else:
             merged.discard(key.source)
             pairs[key.source] = (node, key.line, key.column)
-            if key.source in SECRET_KEYS:
+            if may_name_secrets(key.source):
                 self.secret_lines.append((key.line, node.last_line))
 
     def _merge(self, pairs: Pairs, merged: set[str], node: Node) -> None:

@@ -42,6 +42,11 @@ def said(text: str) -> str:
     [
         JOB + SECRETS,
         JOB + "secrets: hunter2\n",
+        JOB + "secret: {token: hunter2}\n",
+        JOB + "Secrets: {token: hunter2}\n",
+        JOB + "secerts: {token: hunter2}\n",
+        JOB + "auths: {token: hunter2}\n",
+        JOB.replace("auth:", "Auth:"),
         JOB + "---\n- hunter2\n",
         JOB + "---\na: {b: hunter2}\n",
         JOB + SECRETS.replace("    - hunter2", "    - 'hunter2"),  # cannot be read
