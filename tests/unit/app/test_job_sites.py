@@ -135,7 +135,7 @@ def test_default_profiles_are_found_again() -> None:
     assert missing_profile(Session(), known) == ""
 
 
-def test_no_program_is_run_that_others_may_have_named(tmp_path: Path) -> None:
+def test_no_program_is_run_that_others_may_have_named(tmp_path: Path, file: Path) -> None:
     """A profile of the usual search: the folder above it may be one that another user has made or may write to."""
     own = tmp_path / "config" / "paislurm" / "site.yaml"
     own.parent.mkdir(parents=True)
@@ -147,4 +147,6 @@ def test_no_program_is_run_that_others_may_have_named(tmp_path: Path) -> None:
         site = JobSites(Session()).of(History(job="demo"))
         assert (site.notifier, site.poll_interval) == ((), 7)
         assert site.problem.startswith(f"the site profile {own} is not safe: ")
+        # A profile that was named is asked about itself.
+        assert policies(submitted_with(file))[0] == ("/usr/sbin/sendmail", "-t", "-i")
         path.chmod(0o700)

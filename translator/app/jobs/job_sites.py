@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from ...monitor.job_site import JobSite
 from ..input.sites import find_site, profile_files, profile_option, site_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ...site.profile import Site
     from ...state.history import History
     from ...state.run_record import RunRecord
@@ -69,20 +70,16 @@ class JobSites:
         key = (*run.site_profiles, known.backend) if run is not None and run.site_profiles else ()
         if key not in self._read:
             problem = missing_profile(self._session, known) if key else ""
-            site = self.own
+            site, is_named = self.own, self._for_all
             if run is not None and key and not problem:
                 try:
-                    site = _site_of(self._session, run, known.backend)
+                    site, is_named = _site_of(self._session, run, known.backend)
                 except PaislurmError as error:
                     problem = error.diagnostics[0].message + INSTEAD
-            self._read[key] = site, _job_site(site, problem or self._unsafe(site))
+            if not is_named and site.notifications.notifier is not None:
+                problem = problem or _unsafe(profile_files(self._session, None))
+            self._read[key] = site, _job_site(site, problem)
         return self._read[key]
-
-    def _unsafe(self, site: Site) -> str:
-        """Return why the notification program is not run: others may have written the profile that names it."""
-        files = profile_files(self._session, None) if site.notifications.notifier is not None else ()
-        texts = (f"the site profile {file} is not safe: {why}" for file in files if (why := writable_by_others(file)))
-        return "".join(f"{text}; no notifications are sent" for text in islice(texts, 1))
 
 
 def missing_profile(session: Session, known: History) -> str:
@@ -93,8 +90,18 @@ def missing_profile(session: Session, known: History) -> str:
     return f"the site profile {files[0]} with which the job was submitted is gone" + INSTEAD
 
 
-def _site_of(session: Session, run: RunRecord, backend: str) -> Site:
-    """Read the profile of a run. Raises SiteError, also if others may have changed it since: it names programs."""
+def _unsafe(files: Iterable[Path]) -> str:
+    """Return why no notification program is run: others may have written the profile that names it; "" if none has."""
+    found = ((file, writable_by_others(file)) for file in files)
+    texts = (f"the site profile {file} is not safe: {why}; no notifications are sent" for file, why in found if why)
+    return next(texts, "")
+
+
+def _site_of(session: Session, run: RunRecord, backend: str) -> tuple[Site, bool]:
+    """Return the profile of a run, and whether it was named for it.
+
+    Raises SiteError, also if others may have changed a named one since: it names programs.
+    """
     digests = {each.sha256 for each in run.site_profiles}
 
     def refuses(path: Path, text: bytes) -> str:
@@ -106,7 +113,8 @@ def _site_of(session: Session, run: RunRecord, backend: str) -> Site:
     if option and unnamed and os.path.realpath(option) == os.path.realpath(unnamed):
         # Other settings of the profile are used even if others can write to it.
         option = None
-    return find_site(session, option, host=backend.partition(":")[2] or None, refuses=refuses if option else None)
+    host = backend.partition(":")[2] or None
+    return find_site(session, option, host=host, refuses=refuses if option else None), option is not None
 
 
 def _job_site(site: Site, problem: str) -> JobSite:
