@@ -86,9 +86,9 @@ class Session:
     def environment(self) -> dict[str, str]:
         """The environment for a child process of this session."""
         found = {**(os.environ if self._environment is None else self._environment), **self._given}
-        if "PYTHONPATH" in found:
-            # An empty entry would be the current folder.
-            found["PYTHONPATH"] = ":".join(filter(None, found["PYTHONPATH"].split(":")))
+        if paths := found.get("PYTHONPATH"):
+            # An empty entry would be the current folder, before any code of ours runs.
+            found["PYTHONPATH"] = ":".join(filter(None, paths.split(":")))
         return found
 
     def setting(self, name: str) -> str | None:

@@ -16,7 +16,7 @@ import click
 import pytest
 
 import paislurm
-from paislurm.translator.app.session import own_call
+from paislurm.translator.app.session import Session, own_call
 from paislurm.translator.cli import main as main_module
 from paislurm.translator.cli.command_group import COMMANDS, HINTS
 from paislurm.translator.cli.main import cli
@@ -180,11 +180,15 @@ def test_endless_input_is_not_read_completely(tmp_path: Path, profile: Path, wha
     assert "E103: the file is " in done.stderr
 
 
+@pytest.mark.parametrize("paths", ["", ":", ":/nowhere", "/nowhere::/nowhere"])
 @pytest.mark.parametrize("name", ["paislurm", "json", "sitecustomize"])
-def test_code_in_the_current_folder_is_not_run(tmp_path: Path, name: str) -> None:
+def test_code_in_the_current_folder_is_not_run(tmp_path: Path, name: str, paths: str) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").write_text("raise SystemExit('this is code of another')\n", encoding="utf-8")
-    done = subprocess.run([*own_call(), "--version"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    env = Session(environment={**os.environ, "PYTHONPATH": paths}).environment
+    done = subprocess.run(
+        [*own_call(), "--version"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout[:9]) == (0, "paislurm "), done.stderr
 
 

@@ -93,6 +93,7 @@ def monitor_call(session: Session, site: str | None) -> bytes:
     words = [
         f"PAISLURM_HOME={session.store.home}",
         *([f"PAISLURM_SITE={os.path.abspath(named)}"] if named else []),  # noqa: PTH100 - links stay as they are
+        *(f"{name}={value}" for name, value in session.environment.items() if name == "PYTHONPATH"),
         *own_call(),
         "monitor",
         "--once",

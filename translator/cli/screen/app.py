@@ -179,7 +179,7 @@ class _App:
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             began = time.monotonic()
-            status = subprocess.run(argv, check=False).returncode
+            status = subprocess.run(argv, env=self._session.environment, check=False).returncode
             if status and time.monotonic() - began < SHORT_SECONDS:
                 print(f"[{status}] press Enter to return to the screen", end=" ", flush=True)
                 sys.stdin.readline()

@@ -57,11 +57,12 @@ def test_the_monitor_call_contains_program_home_and_profile(
     run: Runner, job: str, strict: Path, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PAISLURM_SITE")
+    monkeypatch.setenv("PYTHONPATH", ":/nowhere")
     monkeypatch.chdir(strict.parent)
     assert run("submit", job, "--site", strict.name).code == 0
     words = (demo.path / "monitor-call").read_bytes().decode().split("\0")
     home = f"PAISLURM_HOME={os.environ['PAISLURM_HOME']}"
-    assert words == [home, f"PAISLURM_SITE={strict}", *own_call(), "monitor", "--once", "--", ""]
+    assert words == [home, f"PAISLURM_SITE={strict}", "PYTHONPATH=/nowhere", *own_call(), "monitor", "--once", "--", ""]
 
 
 @pytest.mark.parametrize("more", ["jobRetryCount: 1\n", "extras: {jobStatusChangeNotification: {failed: true}}\n"])
