@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.files.private import make_private, open_private, remove, rename, write_new
+from paislurm.translator.files.private import make_private, new_private, open_private, remove, rename, write_new
 from paislurm.translator.files.reading import read_text
 
 if TYPE_CHECKING:
@@ -74,17 +75,11 @@ def take_number(folder: Path, first: int) -> int:
     make_private(folder)
     names = (path.name for path in folder.iterdir())
     number = max((int(name) + 1 for name in names if NUMBER.fullmatch(name)), default=first)
-    while not _make_folder(folder / str(number)):
+    while True:
+        with suppress(FileExistsError):
+            new_private(folder / str(number))
+            return number
         number += 1
-    return number
-
-
-def _make_folder(folder: Path) -> bool:
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        return False
-    return True
 
 
 def new_step(job: Path) -> str:

@@ -12,13 +12,24 @@ if TYPE_CHECKING:
 
 
 def make_private(folder: Path, mode: int = 0o700) -> None:
-    """Make a folder with its missing parents, each with this mode, whatever the umask permits; keep an existing one.
+    """Make a folder with its missing parents, each with this mode, whatever the umask permits; keep an existing one."""
+    if folder.is_dir():
+        return
+    make_private(folder.parent, mode)
+    try:
+        new_private(folder, mode)
+    except FileExistsError:
+        # Another process may have made it.
+        if not folder.is_dir():
+            raise
 
-    Its default ACL goes: the umask of the script would not apply to what it writes below. Source: acl(5).
+
+def new_private(folder: Path, mode: int = 0o700) -> None:
+    """Make a new folder. Raises FileExistsError.
+
+    It loses the default ACL of the folder above, with which umasks would not apply to files below. Source: acl(5).
     """
-    if not folder.parent.exists():
-        make_private(folder.parent, mode)
-    folder.mkdir(mode=mode, exist_ok=True)
+    folder.mkdir(mode=mode)
     if hasattr(os, "removexattr"):
         with suppress(OSError):
             os.removexattr(folder, "system.posix_acl_default")
@@ -61,11 +72,7 @@ def sync_folder(folder: Path) -> None:
 
 def open_private(path: Path, mode: str) -> IO[bytes]:
     """Open a file to write bytes; only the user can access a new one."""
-    return open(path, mode, opener=_private)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, 0o600))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
-from ..files.private import make_private, remove_tree, sync_folder, write_durably, write_new
+from ..files.private import make_private, new_private, remove_tree, sync_folder, write_durably, write_new
 from .job_folder import JobFolder
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def stage(store: Store, files: Mapping[str, bytes]) -> Path:
     with writing(store.jobs):
         make_private(store.jobs)
         staged = store.jobs / f".new-{os.urandom(8).hex()}"
-        staged.mkdir(mode=0o700)
+        new_private(staged)
     _clean_up(store.jobs)
     try:
         write_files(staged, files, staged=True)

@@ -69,6 +69,10 @@ def test_others_can_change_nothing_that_a_command_writes(tmp_path: Path, umask: 
     here.mkdir(mode=0o755)
     if acl:
         open_to_all(here)
+        # As an earlier version left them.
+        (here / "missing" / "parents" / "jobs").mkdir(mode=0o700, parents=True)
+        (here / "missing").chmod(0o700)
+        (here / "missing" / "parents").chmod(0o700)
     for file, name, command in zip(FILES, NAMES, ("true", "exit 3", "sleep 60"), strict=True):
         text = JOB.replace("name: demo", f"name: {name}") + f"      - {command}\n"
         Path(job_file(here, text, f"{file}.yaml")).chmod(0o644)
@@ -89,6 +93,9 @@ def test_others_can_change_nothing_that_a_command_writes(tmp_path: Path, umask: 
 
 def test_profiles_and_folders_of_sockets_are_private(tmp_path: Path, umask: int) -> None:  # noqa: ARG001
     write_profile(tmp_path / "config" / "paislurm" / "site.yaml", "name: a\n", force=False)
+    open_to_all(tmp_path / "config")
+    write_profile(tmp_path / "config" / "site.yaml", "name: a\n", force=False)
+    assert os.getxattr(tmp_path / "config", "system.posix_acl_default"), "the ACL of another's folder stays"
     assert _fault(tmp_path / "home" / ".ssh" / "paislurm-node") == ""
     assert changeable(tmp_path) == []
     assert (tmp_path / "home" / ".ssh").stat().st_mode & 0o777 == 0o700

@@ -30,7 +30,7 @@ NAMED = "a person names the file, which may be a pipe"
 RENAMES = "renames and removes whole job folders, by their descriptors"
 SLURM = "it stands in for Slurm: the files of the job are srun's and slurmd's, which follow the umask and links"
 EXCEPTIONS = {
-    "backends/slurm_emulator/records.py": "a folder's number is free if mkdir makes it",
+    "backends/slurm_emulator/records.py": "writes into the space that is reserved for the last record",
     "backends/slurm_emulator/srun.py": SLURM,
     "backends/slurm_emulator/srun_options.py": SLURM,
     "backends/slurm_emulator/supervisor.py": SLURM,
