@@ -66,7 +66,11 @@ def numbers(questions: Sequence[Question | None]) -> list[float | None]:
     found: list[float | None] = [None] * len(questions)
     while asked:
         rows = "".join(f"{json.dumps(questions[position])}\n" for position in asked)
-        done = run_bounded([sys.executable, "-I", "-S", "-c", _SEARCH], rows.encode(), timeout=SECONDS)
+        try:
+            done = run_bounded([sys.executable, "-I", "-S", "-c", _SEARCH], rows.encode(), timeout=SECONDS)
+        except OSError:
+            # The user may have no process left (ulimit -u): the jobs are shown all the same.
+            break
         answers = done.stdout.splitlines()
         for position, answer in zip(asked, answers, strict=False):
             found[position] = json.loads(answer)
