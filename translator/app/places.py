@@ -16,7 +16,7 @@ from ..state.task_reports import read_peers
 from ..terminal_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from ..monitor.poll import View
     from ..state.job_folder import JobFolder

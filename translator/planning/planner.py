@@ -24,7 +24,6 @@ from .slurm.request import Request, asked_of, refusals
 from .slurm.target import cluster_warnings, ignored_hints, virtual_cluster
 
 if TYPE_CHECKING:
-    from ..errors import Diagnostic
     from ..job import Job
     from ..site.profile import Site
     from .layout.layout import Allocation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +18,6 @@ from paislurm.translator.state.parsed import CorruptDataError
 from paislurm.translator.state.records import RetryPolicy
 
 from .jobs import NOW, failed, left, task
-
-if TYPE_CHECKING:
-    from paislurm.translator.monitor.poll import View
 
 FAILED = {"state": "FAILED", "behaviour": "unknown"}
 

@@ -22,7 +22,6 @@ from .source import STDIN, Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from ...errors import Diagnostic
     from ...job import Job
     from ...pipeline import Compiled
     from ...reading.document import Value

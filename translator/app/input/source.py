@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from ...errors import Diagnostic, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 STDIN = "-"
 SLURM_OPTIONS = ("time", "partition", "account", "qos")

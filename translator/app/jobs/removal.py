@@ -30,7 +30,7 @@ from .selecting import is_pattern, named_groups, select
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ...monitor.poll import Opened, View
+    from ...monitor.poll import View
     from ...state.job_folder import JobFolder
     from ..session import Session
 

@@ -30,7 +30,6 @@ from .source import run_facts, submitted_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from ...monitor.poll import View
     from ...report.cost import AttemptUse

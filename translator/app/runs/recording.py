@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...reading.document import Document, Value
     from ...state.job_folder import JobFolder
-    from ...state.run_record import RunRecord
     from ..input.source import Source
     from ..session import Session
 

@@ -87,30 +87,19 @@ def play(setting: Setting, events: Sequence[Event], text: str) -> tuple[list[Pla
     left = list(events)
     known, now, found = history([setting.created]), START, []
     for number in range(len(left) + 1):
-        played = Played(number=number, known=known)
+        intent = Intent(happened_at=now, attempt=number, tag=f"paislurm-1.{number}" if number else "paislurm-1")
+        submitted = Submitted(
+            happened_at=now, attempt=number, job_id=str(number + 1), job=known.job, user=known.user,
+            backend=known.backend, task_count=known.tasks,
+        )  # fmt: skip
+        played = Played(number=number, known=apply(known, [intent, submitted]))
         found.append(played)
-        _submit(played, now)
         _run(played, left, setting, now, text)
         known = played.known
         if played.retry is None or not left:
             break
         now = played.retry.retry_at
     return found, tuple(left)
-
-
-def _submit(played: Played, now: int) -> None:
-    """Submit the attempt."""
-    tag = f"paislurm-1.{played.number}" if played.number else "paislurm-1"
-    played.known = apply(
-        played.known,
-        [
-            Intent(happened_at=now, attempt=played.number, tag=tag),
-            Submitted(
-                happened_at=now, attempt=played.number, job_id=str(played.number + 1), job=played.known.job,
-                user=played.known.user, backend=played.known.backend, task_count=played.known.tasks,
-            ),
-        ],
-    )  # fmt: skip
 
 
 def _run(played: Played, left: list[Event], setting: Setting, now: int, text: str) -> None:

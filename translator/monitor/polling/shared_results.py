@@ -27,7 +27,6 @@ from ...files.shared_files import SharedFiles
 from ...state.parsed import CorruptDataError, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from paislurm.backends.base import Backend
