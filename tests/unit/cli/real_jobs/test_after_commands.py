@@ -30,7 +30,7 @@ taskRoles:
     dockerImage: image
     resourcePerInstance: {{cpu: 1, memoryMB: 100, gpu: 0}}
     completion: {{minFailedInstances: -1}}
-    commands: ['setsid cat {gate} >/dev/null 2>&1 &']
+    commands: ['setsid cat {gate} >/dev/null 2>&1 &', 'until grep -qs cat /proc/$!/comm; do :; done']
 extras: {{slurm: {{compat: {{background: {background}}}}}}}
 """
 pytestmark = pytest.mark.usefixtures("surroundings")
