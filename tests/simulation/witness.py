@@ -142,7 +142,9 @@ class Witness:
             self.breaks(f"a {kind} of {name} is written, and its journal has no such line")
         if node is not None:
             done = self._of()
-            if isinstance(record, Cancelled) and done.cancels.setdefault(name, node.number) != node.number:
+            # A process that has read a cancel there repeats it for another user's command.
+            asks = isinstance(record, Cancelled) and node.number not in done.cancelled
+            if asks and done.cancels.setdefault(name, node.number) != node.number:
                 self.breaks(f"a cancel of an earlier job of the name cancels {name}")
             done.lines.append((node, line))
         other = self.journal(journal)
