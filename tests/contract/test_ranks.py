@@ -56,12 +56,15 @@ def test_ranks_of_two_nodes_form_one_world(
 def form_one_world(
     site: Site, folder: Path, program: Path, settings: str, mpi: str, before: str = "", partition: str = ""
 ) -> None:
-    """Run a job of four tasks on two nodes, whose ranks all add up, after a command that comes `before`."""
+    """Run a job of four tasks on two nodes, whose ranks all add up, after a command that comes `before`.
+
+    Ranks that hang meet the time limit, so that their logs are seen.
+    """
     each = 2 if "ranksPerInstance: 2" in mpi else 1
     run = RUN.get(program.name, RUN["openmpi"]).format(program=f"{program} 100000", ranks=4 * each)
     roles = role("worker", 4, before + run).replace("cpu: 1,", "cpu: 8,").replace("memoryMB: 100", "memoryMB: 2000")
     settings += "mpi: [pmix, pmi2]\n"
-    job = site.submit(folder, roles, f"{{slurm: {{mpi: {mpi}}}}}", settings, partition=partition)
+    job = site.submit(folder, roles, f"{{slurm: {{mpi: {mpi}, time: 2}}}}", settings, partition=partition)
     code, result = job.ended()
     logs = [job.log(f"0-worker/{index}") for index in range(4)]
     errors = [job.log(f"0-worker/{index}", "stderr.log") for index in range(4)]

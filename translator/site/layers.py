@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import TYPE_CHECKING, get_origin
 
 from msgspec.structs import replace
@@ -174,6 +175,8 @@ _CLUSTERS = "virtualClusters"
 _NAMES: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
 """The paths of the virtual cluster in jobs of protocol v2 and v1."""
 _OF_CLUSTERS = ("partition", "account", "qos", "reservation")
+_OVERRIDDEN = ("layout", "workdir", "binding", "preflight", "avoidNodes")
+"""Keys of a profile that are keys of `extras.slurm`, too."""
 
 
 def locked_options(document: Document, site: Site, virtual_cluster: str) -> tuple[Diagnostic, ...]:
@@ -194,6 +197,13 @@ def locked_options(document: Document, site: Site, virtual_cluster: str) -> tupl
         hint = f"use one of {', '.join(site.virtual_clusters)}"
         for path in (path for path in _NAMES if document.at(path) is not None):
             collector.add("E467", path, f"the site locks `{_CLUSTERS}`, which has no `{virtual_cluster}`", hint=hint)
+    tables = [_EXTRAS, *((*_EXTRAS, "taskRoles", role) for role in document.mapping((*_EXTRAS, "taskRoles")))]
+    for lock, table in product(site.locked, tables):
+        steps = tuple(lock.split("."))
+        path = (*table, *steps)
+        # `preflight: true` asks for the site's own checks.
+        if steps[0] in _OVERRIDDEN and document.at(path) not in (None, True, site.layout, site.workdir):
+            collector.add("E467", path, f"the site locks `{lock}`", hint=f"remove `{steps[-1]}`")
     return collector.of(Severity.ERROR)
 
 

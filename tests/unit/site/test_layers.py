@@ -168,6 +168,7 @@ def plan_error(job: str) -> tuple[Diagnostic, ...]:
 
 OPEN = SYSTEM.replace("containers: {runtime: apptainer, mounts: [/data]}\n", "").replace("containers.runtime", "compat")
 WITH_CLUSTERS = OPEN.replace("workdir", "virtualClusters")
+OVERRIDDEN = "locked: [layout, binding, preflight.check, avoidNodes, workdir]\nlayout: shared\nworkdir: submit\n"
 
 
 @pytest.mark.parametrize(
@@ -188,6 +189,33 @@ def test_a_job_cannot_change_locked_settings(key: str, extras: str, said: str) -
     assert (found.code, found.path) == ("E467", f"$.extras.slurm.{key}")
     assert found.message == f"the site locks {said}"
     assert at(found)[1] == JOB.count("\n") + 1
+
+
+OF_ROLES = [
+    ("workdir", "workdir: task", "workdir: submit"),
+    ("binding", "binding: none", ""),
+    ("preflight.check", "preflight: {check: [disk]}", "preflight: true"),
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "asked", "equal"),
+    [
+        ("layout", "layout: het", "layout: shared"),
+        ("avoidNodes", "avoidNodes: {for: 2d}", ""),
+        *OF_ROLES,
+        *((key, *(f"taskRoles: {{worker: {{{each}}}}}" for each in values)) for key, *values in OF_ROLES),
+    ],
+)
+def test_a_job_cannot_override_a_locked_key_that_it_has_too(key: str, asked: str, equal: str) -> None:
+    """The value of the profile itself is not refused."""
+    site = load_site(OVERRIDDEN, file="site.yaml")
+    with pytest.raises(PlanError) as caught:
+        compile_job(JOB + f"extras: {{slurm: {{{asked}}}}}\n", site=site)
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == ("E467", f"the site locks `{key}`")
+    assert found.path.endswith(f".{key}")
+    compile_job(JOB + f"extras: {{slurm: {{{equal}}}}}\n", site=site)
 
 
 def test_a_virtual_cluster_missing_in_a_locked_table_is_refused() -> None:
