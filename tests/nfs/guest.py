@@ -6,6 +6,7 @@ Its root is the machine's, read only below a file system in memory.
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 KERNEL = "linux.uml"
 INIT = Path(__file__).with_name("init.sh")
+XSTATE = Path(__file__).with_name("xstate.c")
 MEMORY = "3G"
 LAST = 30
 """Lines of the kernel's log that an error shows."""
@@ -39,8 +41,17 @@ def run(argv: Sequence[str], results: Path, timeout: float) -> int:
         "con": "null", "con0": "null,fd:1", "guest_results": str(results.resolve()), "guest_folder": str(CHECKOUT),
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as own, (results / "console").open("w") as console:
+        library = f"{own}/xstate.so"
+        subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library, str(XSTATE)], check=True)
         words = [KERNEL, "rw", f"uml_dir={own}", *(f"{name}={value}" for name, value in parameters.items())]
-        kernel = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=console, stderr=console, process_group=0)
+        kernel = subprocess.Popen(
+            words,
+            env={**os.environ, "LD_PRELOAD": library},
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            process_group=0,
+        )
         try:
             kernel.wait(timeout)
         finally:
