@@ -27,6 +27,8 @@ GRACE_SECONDS = 10
 """The server gives no lock for this time after a restart: clients get back those that they had. The default is 90."""
 CACHED = "vers=3,acregmin=3,acdirmin=30,acdirmax=60"
 """The caches of nfs(5) with their default times."""
+NEWER = "vers=4.2,nosharecache"
+"""The same export by another protocol, with a cache of its own."""
 UNCACHED = "vers=3,noac,lookupcache=none"
 SOFT = ",soft,timeo=20,retrans=1"
 """A client that gives up after some seconds: calls fail with EIO or ETIMEDOUT. Without it they wait."""

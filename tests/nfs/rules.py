@@ -1,36 +1,43 @@
-"""In the guest: what two clients of one server do to each other. It prints what did not hold, by rule, as JSON."""
+"""In the guest: what clients of one server do to each other. It prints what did not hold, by rule, as JSON."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
+import random
 import sys
 import time
 import traceback
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from paislurm.translator.files.lock import Lock
+from paislurm.translator.files.shared_files import SharedFiles
 from tests.cluster.cluster import Cluster
 from tests.cluster.hosts import enter
 from tests.cluster.instance import LOGIN, default_instance
 from tests.cluster.kinds import KINDS
-from tests.nfs.mounts import CACHED, SOFT, NfsServer
+from tests.nfs.mounts import CACHED, NEWER, SOFT, NfsServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+LOCKED_SECONDS = 30
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
 
 class Clients:
-    """The server, and its folder as two hosts see it: the second gives up after some seconds."""
+    """The server, and its folder as three hosts see it: the second gives up after some seconds, the third has NFS 4.2."""
 
     def __init__(self, server: NfsServer) -> None:
         self.server = server
-        self.one, self.other = (self.seen(host) for host in (LOGIN, "n2"))
+        self.one, self.other, self.newer = (self.seen(host) for host in (LOGIN, "n2", "n1"))
 
     def seen(self, host: str) -> Path:
         """Return where this process finds a host's mount."""
@@ -137,6 +144,33 @@ def a_full_disk_is_reported_when_data_reach_the_server(clients: Clients) -> None
             os.close(descriptor)
 
 
+def the_lock_has_one_owner_at_a_time(clients: Clients) -> None:
+    """Three processes on each of two clients take it in turns: what one holds, ends before the next begins."""
+    folders = [folder / "locked" for folder in (clients.one, clients.newer) for _ in range(3)]
+    folders[0].mkdir()
+    with ProcessPoolExecutor(len(folders), get_context("fork")) as pool:
+        held = [sorted(each) for each in pool.map(_hold, folders)]
+    assert all(held), f"how often each held it: {[len(each) for each in held]}"
+    times = sorted(each for process in held for each in process)
+    assert all(one[1] <= other[0] for one, other in pairwise(times)), times
+
+
+def _hold(folder: Path) -> list[tuple[float, float]]:
+    """Take the lock again and again; return from when to when it was held."""
+    held: list[tuple[float, float]] = []
+    until = time.monotonic() + LOCKED_SECONDS
+    while time.monotonic() < until:
+        lock = Lock(SharedFiles(folder))
+        if lock.take():
+            begin = time.monotonic()
+            time.sleep(0.01)
+            held.append((begin, time.monotonic()))
+            lock.give_up()
+        # Without a pause its owner takes it again before another process has looked.
+        time.sleep(random.uniform(0, 0.5))
+    return held
+
+
 def with_error(number: int, act: Callable[[], object]) -> None:
     """Check that a call fails with an error number, 0 for none."""
     try:
@@ -156,6 +190,7 @@ RULES: tuple[Callable[[Clients], None], ...] = (
     an_answer_is_lost,
     a_client_that_gives_up_reports_an_error,
     a_full_disk_is_reported_when_data_reach_the_server,
+    the_lock_has_one_owner_at_a_time,
 )
 
 
@@ -171,6 +206,6 @@ def broken(clients: Clients, rule: Callable[[Clients], None]) -> str:
 if __name__ == "__main__":
     cluster = Cluster(default_instance(kind=KINDS["nfs"]))
     cluster.up()
-    nfs = NfsServer(cluster.instance, {LOGIN: CACHED, "n2": CACHED + SOFT})
+    nfs = NfsServer(cluster.instance, {LOGIN: CACHED, "n2": CACHED + SOFT, "n1": NEWER})
     nfs.start()
     json.dump({rule.__name__: broken(Clients(nfs), rule) for rule in RULES}, sys.stdout)

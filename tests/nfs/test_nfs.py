@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.root("the guest's files are the machine's"),
     pytest.mark.slow("a guest boots"),
+    pytest.mark.timeout(900),
 ]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _guest(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Skip all without Debian's User Mode Linux, and on a processor on which its kernel stops as it starts."""
+    """Skip all without Debian's User Mode Linux, and where its kernel stops as it starts."""
     if shutil.which(KERNEL) is None:
         pytest.skip("User Mode Linux is not installed")
     try:
