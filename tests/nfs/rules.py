@@ -33,7 +33,7 @@ _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
 
 class Clients:
-    """The server, and its folder as three hosts see it: the second gives up after some seconds, the third has NFS 4.2."""
+    """The server, and its folder as hosts see it: the second gives up after some seconds, the third has NFS 4.2."""
 
     def __init__(self, server: NfsServer) -> None:
         self.server = server

@@ -37,7 +37,7 @@ def _guest(tmp_path_factory: pytest.TempPathFactory) -> None:
     try:
         run(["true"], tmp_path_factory.mktemp("guest"), timeout=60)
     except (ClusterError, subprocess.TimeoutExpired):
-        not_asked("Debian's User Mode Linux does not boot on this processor")
+        not_asked("Debian's User Mode Linux does not boot here")
 
 
 @pytest.fixture(scope="module")
