@@ -20,10 +20,11 @@ from .output import (
     job_id_at,
     option_rows,
     queue_rows,
-    submitted_id,
+    records,
+    submitted_ids,
     unavailable_nodes,
 )
-from .refusals import failure, is_unanswered
+from .refusals import failure, is_refused, is_unanswered
 from .states import FORGOTTEN, MANY, observed
 
 if TYPE_CHECKING:
@@ -82,16 +83,18 @@ class SlurmBackend(SharedFolders):
         return self._submitted(argv, self._runner.run(argv, base=submission.environment, timeout=SUBMIT_SECONDS))
 
     def _submitted(self, argv: Sequence[str], done: Completed) -> JobId:
-        """Return the job id that sbatch printed, or raise its error."""
-        if done.status:
+        """Return the job id that sbatch printed, or raise its error. Only an id without a doubt is believed."""
+        found = submitted_ids(done.stdout)
+        if is_refused(done) or (done.status and not found):
             raise failure(argv, done)
-        job_id = submitted_id(done.stdout)
-        if job_id is None:
-            message = f"sbatch printed no job id: {done.stdout.strip()[:MAX_MESSAGE_CHARACTERS] or 'nothing'}"
-            hint = "paislurm searches for the job by its tag; " + NO_ANSWER_HINT.format("sbatch")
-            diagnostic = Diagnostic(code="E502", message=message, hint=hint)
-            raise UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
-        return job_id
+        if len(found) == 1 and not done.status:
+            return next(iter(found))
+        said = "several numbers" if len(found) > 1 else "a job id" if found else "no job id"
+        failed = f"failed with status {done.status}, but " * bool(done.status)
+        message = f"sbatch {failed}printed {said}: {done.stdout.strip()[:MAX_MESSAGE_CHARACTERS] or 'nothing'}"
+        hint = "paislurm searches for the job by its tag; " + NO_ANSWER_HINT.format("sbatch")
+        diagnostic = Diagnostic(code="E502", message=message, hint=hint)
+        raise UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return the observations of jobs, by one query of the queue and one of the accounts for ended jobs."""
@@ -104,8 +107,8 @@ class SlurmBackend(SharedFolders):
         """Return the jobs with these tags, by one query of the queue and one of the accounts for the rest."""
         found: dict[str, JobId] = {}
         for cluster, wanted in by_cluster(tags, commands.cluster_of_tag).items():
-            rows = (line.partition("|") for line in self._answer(commands.squeue_tags(cluster)).splitlines())
-            found |= {comment: _leader(job, cluster) for job, _, comment in rows if comment in wanted}
+            rows = records(self._answer(commands.squeue_tags(cluster)), ("id", "tag"))
+            found |= {row["tag"]: _leader(row["id"], cluster) for row in rows if row["tag"] in wanted}
             if missing := [tag for tag in wanted if tag not in found]:
                 found |= self._find_in_accounts(missing, cluster)
         return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,11 @@ from .states import BY_NOBODY, normalize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SUBMITTED = re.compile(r"^([0-9]{1,15}(?:;\S+)?)\n", re.MULTILINE)
+_SUBMITTED = re.compile(
+    r"^\s*(?:([0-9]{1,15})(?:;(\S+))?|Submitted batch job ([0-9]{1,15})(?: on cluster (\S+))?)\s*$", re.MULTILINE
+)
 _NUMBER = re.compile(r"[0-9]{1,15}")
+_COMPONENT = re.compile(r"[0-9]{1,15}(?:\+.*)?")
 _EXIT = re.compile(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) ", re.MULTILINE)
 
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
@@ -47,10 +51,13 @@ class Row(Struct, frozen=True, kw_only=True):
     comment: str = ""
 
 
-def submitted_id(stdout: str) -> JobId | None:
-    """Return the job id from `sbatch --parsable`: `123` or `123;cluster`. A site's plugins may print other lines."""
-    found = _SUBMITTED.findall(stdout)
-    return JobId(found[-1]) if found else None
+def submitted_ids(stdout: str) -> frozenset[JobId]:
+    """Return what may be the job id that `sbatch --parsable` prints: `123` or `123;cluster`.
+
+    A site's plugins and wrappers print lines of their own, numbers among them, or drop the option.
+    """
+    words = _SUBMITTED.findall(stdout)
+    return frozenset(job_id_at(number or other, cluster or far) for number, cluster, other, far in words)
 
 
 def job_id_at(number: str, cluster: str) -> JobId:
@@ -60,13 +67,13 @@ def job_id_at(number: str, cluster: str) -> JobId:
 
 def queue_rows(stdout: str, cluster: str = "") -> list[Row]:
     """Parse the output of a queue query; that of another cluster starts with a line of its name."""
-    return [_row(values, cluster) for values in _records(stdout, QUEUE_FIELDS)]
+    return [_row(values, cluster) for values in records(stdout, QUEUE_FIELDS)]
 
 
 def option_rows(stdout: str, cluster: str = "") -> dict[JobId, list[dict[str, str]]]:
     """Parse the output of a query for options: those of each component in order, times as in `slurm_time`."""
     found: dict[JobId, list[tuple[int, dict[str, str]]]] = {}
-    for values in _records(stdout, OPTION_FIELDS):
+    for values in records(stdout, OPTION_FIELDS):
         leader, _, offset = values.pop("id").partition("+")
         parsed = {name: _option(name, value) for name, value in values.items()}
         known = {name: value for name, value in parsed.items() if value}
@@ -116,22 +123,27 @@ def accounting_records(stdout: str, wanted: Sequence[str]) -> list[dict[str, str
 
     Raises UnreachableError if one of the `wanted` columns is missing.
     """
+    lines = stdout.split("\n")
+    tables = (number for number, line in enumerate(lines) if set(wanted) <= set(line.strip().split("|")))
+    start = next(tables, None)
+    if start is not None:
+        return records("\n".join(lines[start + 1 :]), lines[start].strip().split("|"))
     if not stdout.strip():
         return []
-    header, _, rest = stdout.partition("\n")
-    names = header.split("|")
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        message = f"sacct did not print the requested columns {', '.join(missing)} (of {', '.join(wanted)})"
-        raise UnreachableError(Diagnostic(code="E543", message=message, hint=NO_ANSWER_HINT.format("sacct")))
-    return _records(rest, names)
+    message = f"sacct did not print the requested columns {', '.join(wanted)}"
+    raise UnreachableError(Diagnostic(code="E543", message=message, hint=NO_ANSWER_HINT.format("sacct")))
 
 
-def _records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
-    """Parse lines into records. The last field may contain `|`; skip lines with too few fields."""
+def records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
+    """Parse lines with the id of a component, in the column `JobID` or the first. The last field may contain `|`.
+
+    Skip other lines: a site's wrapper may print some.
+    """
     keys = list(names)
-    lines = (line.split("|", len(keys) - 1) for line in text.splitlines())
-    return [dict(zip(keys, fields, strict=True)) for fields in lines if len(fields) == len(keys)]
+    key = "JobID" if "JobID" in keys else keys[0]
+    lines = (line.strip().split("|", len(keys) - 1) for line in text.split("\n"))
+    found = (dict(zip(keys, fields, strict=True)) for fields in lines if len(fields) == len(keys))
+    return [values for values in found if _COMPONENT.fullmatch(values[key])]
 
 
 def exit_of(stdout: str, job_id: JobId) -> tuple[int | None, int | None]:
@@ -164,9 +176,9 @@ def _row(values: Mapping[str, str], cluster: str) -> Row:
         signal=signal,
         reason=text(values["reason"]),
         nodes=text(values["nodes"]),
-        submitted=whole(values["submit"]),
-        started=whole(values["start"]),
-        ended=whole(values["end"]),
+        submitted=moment(values["submit"]),
+        started=moment(values["start"]),
+        ended=moment(values["end"]),
         name=text(values["name"]),
         comment=text(values["comment"]),
     )
@@ -182,6 +194,16 @@ def _exit_code(text: str) -> tuple[int | None, int | None]:
 def whole(text: str) -> int | None:
     """Return a word as a whole number, None if it is not one."""
     return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def moment(text: str) -> int | None:
+    """Return a time in seconds since 1970, None if there is none.
+
+    A wrapper that drops our environment makes Slurm print its own form, in the time zone of the login node.
+    """
+    with suppress(ValueError, OverflowError):
+        return whole(text) if "T" not in text else int(datetime.fromisoformat(text).timestamp())
+    return None
 
 
 def text(word: str) -> str:

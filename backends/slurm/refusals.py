@@ -79,6 +79,11 @@ def is_unanswered(done: Completed) -> bool:
     return bool(done.status) or (not done.stdout.strip() and THROTTLED.search(done.stderr) is not None)
 
 
+def is_refused(done: Completed) -> bool:
+    """Return whether the controller itself has refused a submit, whatever the program's status is."""
+    return _VERDICT.search(done.stderr) is not None
+
+
 def failure(argv: Sequence[str], done: Completed) -> BackendError:
     """Return the error for a program that failed. A missing answer is never reported as a refusal."""
     done = replace(done, stderr=done.stderr[:MAX_MESSAGE_CHARACTERS])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from paislurm.translator.times import seconds_of
 
 from .commands import cluster_of, clusters, number_of
-from .output import whole
+from .output import moment, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -126,7 +126,7 @@ def allocations(text: str) -> list[Allocated]:
     for words in _rows(text, ACCOUNT_FIELDS):
         *times, tres, node_list, _ = words[len(STEP_FIELDS) :]
         counts = {name: whole(count) for name, _, count in (pair.partition("=") for pair in tres.split(","))}
-        match whole(words[0]), *map(whole, times), counts.get("node"):
+        match whole(words[0]), *map(moment, times), counts.get("node"):
             case [int(number), int(started), ended, int(elapsed), int(nodes)] if nodes:
                 found.append(Allocated(number, started, ended, elapsed, nodes, counts.get("gres/gpu"), node_list))
             case _:
@@ -136,7 +136,7 @@ def allocations(text: str) -> list[Allocated]:
 
 def _rows(text: str, fields: Sequence[str]) -> Iterator[list[str]]:
     """Yield the columns of each row; only the last one may contain a `|`."""
-    rows = (line.split("|", len(fields) - 1) for line in text.splitlines())
+    rows = (line.strip().split("|", len(fields) - 1) for line in text.split("\n"))
     return (words for words in rows if len(words) == len(fields))
 
 

@@ -9,7 +9,7 @@ import pytest
 from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.batch_script import components, seconds
 from paislurm.backends.slurm.commands import sbatch
-from paislurm.backends.slurm.output import Row, accounting_rows, queue_rows, submitted_id
+from paislurm.backends.slurm.output import Row, accounting_rows, queue_rows, submitted_ids
 from paislurm.backends.slurm.states import CAUSES, MAX_REASON, STATES, Phase, by_job, normalize, observation, phase
 from paislurm.translator.errors import UnreachableError
 
@@ -41,20 +41,6 @@ def test_every_state_has_a_phase_and_every_ending_a_rank() -> None:
     assert phase("TELEPORTED") is Phase.UNKNOWN
     shorts = [short for short, _ in STATES.values() if short]
     assert len(shorts) == len(set(shorts))
-
-
-@pytest.mark.parametrize(
-    ("stdout", "job_id"),
-    [
-        ("123\n", "123"),
-        ("123;cluster\n", "123;cluster"),
-        ("Estimated cost: 3\n124\n", "124"),
-        ("Submitted batch job 5\n", None),
-        ("", None),
-    ],
-)
-def test_the_job_id_of_sbatch(stdout: str, job_id: str | None) -> None:
-    assert submitted_id(stdout) == job_id
 
 
 def rows(text: str) -> list[Row]:
@@ -234,6 +220,6 @@ def test_non_ascii_or_huge_digits_are_not_numbers(digits: str) -> None:
     (row,) = accounting_rows(f"{ACCOUNTS}7+{digits}|7|FAILED|{digits}:{digits}|{digits}|{digits}|{digits}|n1||None\n")
     assert (row.offset, row.status, row.signal, row.submitted, row.started, row.ended) == (None,) * 6
     assert components(f"#SBATCH --nodes={digits}\n")[0].nodes == 1
-    assert submitted_id(digits) is None
+    assert not submitted_ids(digits)
     with pytest.raises(ValueError, match="invalid time limit"):
         seconds(digits)
