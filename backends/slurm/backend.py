@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -83,12 +84,15 @@ class SlurmBackend(SharedFolders):
         return self._submitted(argv, self._runner.run(argv, base=submission.environment, timeout=SUBMIT_SECONDS))
 
     def _submitted(self, argv: Sequence[str], done: Completed) -> JobId:
-        """Return the job id that sbatch printed, or raise its error. Only an id without a doubt is believed."""
+        """Return the job id that sbatch printed, or raise its error. If the id is not certain, the tag decides."""
         found = submitted_ids(done.stdout)
         if is_refused(done) or (done.status and not found):
             raise failure(argv, done)
         if len(found) == 1 and not done.status:
             return next(iter(found))
+        with suppress(BackendError):
+            if found and (job_id := self.find(argv[-1:]).get(argv[-1])):
+                return job_id
         said = "several numbers" if len(found) > 1 else "a job id" if found else "no job id"
         failed = f"failed with status {done.status}, but " * bool(done.status)
         message = f"sbatch {failed}printed {said}: {done.stdout.strip()[:MAX_MESSAGE_CHARACTERS] or 'nothing'}"

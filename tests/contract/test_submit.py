@@ -61,3 +61,37 @@ def test_v1_job_names_may_contain_tildes_and_dots(site: Site, folder: Path, layo
     assert job.log("1-ps_1.x/0") == "a~b.c ps~1.x 0,1,100,0\n"
     assert job.status()["name"] == f"{site.user}~a~b.c"
     assert job.paislurm("logs", "a~b.c", "ps~1.x-0").stdout.endswith("a~b.c ps~1.x 0,1,100,0\n")
+
+
+WRAPPER = """\
+#!/bin/bash
+# A site's wrapper of each program: it prints more lines, in another form, with an environment of its own.
+program=${0##*/} PATH=${PATH#"${0%/*}:"}
+echo 'NOTE: maintenance on Monday'
+env -u SLURM_TIME_FORMAT TZ= "$program" "$@" | sed 's/$/\\r/'
+status=${PIPESTATUS[0]}
+[ "$program" != sbatch ] || echo 42
+echo '42 nodes are idle'
+exit $((program == sbatch ? 1 : status))
+"""
+
+
+def test_wrappers_of_the_site(site: Site, folder: Path) -> None:
+    """One that fails though the job is submitted, and prints a number that is not the job's."""
+    programs = site.own(folder / "bin")
+    for name in ("sbatch", "squeue", "sacct", "scontrol", "scancel"):
+        text = WRAPPER.replace("program == sbatch", f"{int(name == 'sbatch')}")
+        site.write(programs, name, text).chmod(0o755)
+    path = f"{programs}:{site.environment()['PATH']}"
+    running = site.submit(folder, role("w", 1, "sleep 600"), retries=1, env={"PATH": path})
+    running.wait_for("", "0-w/0")
+    assert running.paislurm("cancel", running.name).returncode == 0
+    assert running.over()[:2] == ("STOPPED", -210)
+    failing = site.submit(folder, role("w", 1, "exit 3"), retries=1, env={"PATH": path})
+    assert failing.over()[:2] == ("FAILED", 255)
+    assert [each["attempt"] for each in failing.status()["attempts"]] == [0]
+    waiting = site.submit(
+        folder, role("w", 1, "sleep 600"), "{slurm: {options: [--begin=now+600]}}", env={"PATH": path}
+    )
+    assert waiting.paislurm("cancel", waiting.name).returncode == 0
+    assert waiting.over()[0] == "STOPPED"
