@@ -95,3 +95,13 @@ def test_wrappers_of_the_site(site: Site, folder: Path) -> None:
     )
     assert waiting.paislurm("cancel", waiting.name).returncode == 0
     assert waiting.over()[0] == "STOPPED"
+
+
+def test_variables_of_the_shell_count_as_for_sbatch(site: Site, folder: Path) -> None:
+    """What Slurm has for the job is what they ask for, in a retry from another shell, too."""
+    job = site.submit(folder, role("w", 1, "exit 3"), retries=1, env={"SBATCH_TIMELIMIT": "7"})
+    job.more = {"SBATCH_TIMELIMIT": "9"}
+    assert job.over()[:2] == ("FAILED", 255)
+    shown = site.run("scontrol", "--oneliner", "show", "job", job.number).stdout
+    assert " TimeLimit=00:07:00 " in shown
+    assert [each["attempt"] for each in job.status()["attempts"]] == [0]

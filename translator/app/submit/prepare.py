@@ -17,6 +17,7 @@ from ...state.history import History
 from ...state.records import RetryPolicy
 from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, read_source, site_of
+from ..input.shell_options import with_shell_options
 from ..input.sites import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
 from ..input.slurm_version import installed_version, is_of_today
 from ..jobs.housekeeping import HOUR, is_due
@@ -63,7 +64,20 @@ def prepare(
     first = replace(first, backend=choose_backend(session, first.backend))
     detected = detect_site(session, first, keep=keep)
     text = read_source(first.file) if first.text is None else first.text
-    ready = [replace(each, backend=first.backend, host=first.host, text=text) for each in sources]
+    first = replace(first, text=text)
+    # A job that is submitted again keeps what its first submit found.
+    shell = first if first.submit_folder else with_shell_options(session, first, detected or site)
+    ready = [
+        replace(
+            each,
+            backend=first.backend,
+            host=first.host,
+            text=text,
+            slurm=shell.slurm,
+            typed={**shell.typed, **each.typed},
+        )
+        for each in sources
+    ]
     try:
         compiled = _compile_all(session, ready, detected or site)
     except PlanError:

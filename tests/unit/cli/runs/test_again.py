@@ -183,3 +183,21 @@ def test_a_missing_submit_folder_is_reported(
 
 def test_a_job_without_run_record_is_refused(run: Runner, folder: JobFolder) -> None:
     run("submit", "--again", folder.name).ends(4, "error E575: ", f"{folder.path}/job.yaml")
+
+
+def test_again_keeps_what_the_first_shell_asked_for(
+    run: Runner, slurm: FakeBackend, demo: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the one in which it is submitted again; `script` asks no shell."""
+    monkeypatch.setenv("SBATCH_TIMELIMIT", "33")
+    file = job_file(tmp_path)
+    run("submit", file).ends(0, "of your shell: time 33 (SBATCH_TIMELIMIT)")
+    finish(demo, slurm)
+    for variable, value in (("SBATCH_TIMELIMIT", "44"), ("SBATCH_ACCOUNT", "other")):
+        monkeypatch.setenv(variable, value)
+    said = run("submit", "--again", "demo")
+    assert (said.code, "of your shell" in said.err) == (0, False), said.err
+    assert run_of(demo).slurm_options == {"time": "33"}
+    assert b"\n#SBATCH --time=00:33:00\n" in demo.script(0).read_bytes()
+    assert b"--account" not in demo.script(0).read_bytes()
+    assert "--time" not in run("script", file).out

@@ -37,7 +37,8 @@ def command(session: Session, source: Source, *, placed: bool, test_only: bool, 
     --test-only also shows when Slurm would start the job if it were submitted now, in each layout that it can have. It
     calls `sbatch --test-only` and sinfo, once for each layout.
     """
-    from ....app.input.job_input import compile_source
+    from ....app.input.job_input import compile_source, site_of
+    from ....app.input.shell_options import with_shell_options
     from ....app.submit.prepare import nodes_to_avoid
     from ....planning.placement.text import placement_text
     from ....planning.plan_text import plan_text
@@ -55,7 +56,7 @@ def command(session: Session, source: Source, *, placed: bool, test_only: bool, 
             print_result(escape_control(plan_text(planned)))
             print_layouts(found)
         return 0
-    _, compiled = compile_source(session, source)
+    _, compiled = compile_source(session, with_shell_options(session, source, site_of(session, source)))
     if as_json:
         print_json(compiled.placement if placed else compiled.plan)
     else:

@@ -1,0 +1,98 @@
+"""What the submitting shell's variables ask of sbatch: facts for `plan` and `submit`, which never pass variables on.
+
+Source: sbatch(1), INPUT ENVIRONMENT VARIABLES.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from paislurm.backends.registry import OF_THIS_SLURM
+
+from ...errors import UsageError
+from ...protocol.overrides import TABLE, is_v1, value_fault
+from ...reading.document import path_text
+from ...reading.read import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ...reading.document import Document
+    from ...site.profile import Site
+    from ..session import Session
+    from .source import Source
+
+VARIABLES = {
+    "SBATCH_ACCOUNT": "account",
+    "SBATCH_PARTITION": "partition",
+    "SBATCH_QOS": "qos",
+    "SBATCH_RESERVATION": "reservation",
+    "SBATCH_TIMELIMIT": "time",
+}
+"""The variables that count, with their keys of `extras.slurm`."""
+OF_SBATCH = ("SBATCH_", "SLURM_CLUSTERS")
+"""Prefixes of variables that mean something to sbatch."""
+
+
+def with_shell_options(session: Session, source: Source, site: Site) -> Source:
+    """Return the source with the options that the shell's variables set, and send an event about all of them.
+
+    The job file counts before a variable, also by a virtual cluster or priority class that the profile maps, and so
+    do options and locks of the profile; its defaults count after it. In an allocation, on a login node by SSH, and
+    for the local backend none counts. Raises UsageError for an impossible value.
+    """
+    environment = session.environment
+    asked = {name: value for name, value in environment.items() if value and name.startswith(OF_SBATCH)}
+    if not asked or source.backend not in OF_THIS_SLURM or "SLURM_JOB_ID" in environment:
+        return source
+    from .job_input import shown_name, text_of
+
+    document = read(text_of(source), file=shown_name(source.file))
+    given: dict[str, str] = {}
+    ignored = dict.fromkeys(asked, "which only sbatch itself reads")
+    for name, option in VARIABLES.items():
+        if name not in asked:
+            continue
+        ignored[name] = _before(document, dict(source.slurm), site, option)
+        if not ignored[name]:
+            del ignored[name]
+            given[option] = asked[name]
+            if fault := value_fault(option, asked[name]):
+                raise UsageError(replace(fault, message=fault.message.replace(f"--{option} ", f"{name}=", 1)))
+    names = {option: name for name, option in VARIABLES.items()}
+    if given:
+        session.say(
+            f"of your shell: {', '.join(f'{option} {value} ({names[option]})' for option, value in given.items())}"
+        )
+    if ignored:
+        session.say(f"not used of your shell: {'; '.join(f'{name}, {why}' for name, why in ignored.items())}")
+    typed = {path_text((*TABLE, option)): names[option] for option in given}
+    return replace(source, slurm=(*source.slurm, *given.items()), typed={**source.typed, **typed})
+
+
+def _before(document: Document, options: Mapping[str, str], site: Site, option: str) -> str:
+    """Return what counts before the variable of an option, "" if nothing does."""
+    return next(_all_before(document, options, site, option), "")
+
+
+def _all_before(document: Document, options: Mapping[str, str], site: Site, option: str) -> Iterator[str]:
+    from ...site.layers import locked_target
+
+    if option in options:
+        yield f"as `--{option}` counts"
+    if option in document.mapping(TABLE):
+        yield f"as the job file has `{option}`"
+    roles = document.mapping((*TABLE, "taskRoles"))
+    if any(option in document.mapping((*TABLE, "taskRoles", role)) for role in roles):
+        yield f"as a task role has `{option}`"
+    named = document.at(("virtualCluster",) if is_v1(document) else ("defaults", "virtualCluster"))
+    if isinstance(named, str) and getattr(site.virtual_cluster(named), option, None):
+        yield f"as the virtual cluster {named} of the job file has its own"
+    priority = document.at(("extras", "hivedScheduler", "jobPriorityClass"))
+    if isinstance(priority, str) and getattr(dict(site.priorities).get(priority), option, None):  # type: ignore[call-overload]
+        yield f"as the priority class {priority} of the job file has its own"
+    cluster = named if isinstance(named, str) else "default"
+    if locked_target(site, cluster, option) or (option == "time" and {"time", "time.default"} & {*site.locked}):
+        yield f"as the site locks `{option}`"
