@@ -9,11 +9,14 @@ from msgspec import Struct
 from paislurm.translator.files.names import OF_ATTEMPT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
+    from typing import TypeAlias
 
     Options = Sequence[Mapping[str, str]]
     """The options of each component of a job, by their sbatch names."""
+    RunFolders: TypeAlias = Callable[[Collection["JobId"], Collection[str]], Sequence["RunFolder"]]
+    """Returns the run folders of jobs by ids and tags."""
 
 LOCAL = "local"
 """The backend that runs scripts on this machine, without Slurm."""
@@ -48,9 +51,9 @@ class Observation(Struct, frozen=True, kw_only=True):
     `state` is the bare state, `CANCELLED`; `raw_state` is the original text, `CANCELLED by 1000`. `reason` tells why
     a pending job waits; `reasons` has one entry per component. `expected_start` is the backend's estimate. `status`
     and `signal` are None if nothing has ended or only the state is known. `final` is true if nothing can change any
-    more: the state is an ending and every component is present. `nodes` is a host list. `name` and `comment` are
-    those of the job, "" if not known. `queued` is false if only the accounts show an active job: they lag, or the
-    controller has lost it. Times are seconds since 1970.
+    more: the state is an ending and every component is present. `nodes` is a host list. `name` is the job's, `tag`
+    the tag that it shows, `command` the end of its command line; each "" if not known. `queued` is false if only the
+    accounts show an active job: they lag, or the controller has lost it. Times are seconds since 1970.
     """
 
     job_id: JobId
@@ -67,7 +70,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     ended: int | None = None
     expected_start: int | None = None
     name: str = ""
-    comment: str = ""
+    tag: str = ""
+    command: str = ""
     queued: bool = True
 
 
@@ -84,6 +88,11 @@ class RunFolder(Struct, frozen=True, kw_only=True):
     attempt: int
     names: tuple[str, ...] = OF_ATTEMPT
     tasks: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def remote_name(self) -> str:
+        """The name of the job's folder at a login node; its tag makes the name unique."""
+        return f"{self.job}.{self.tag.partition('.')[0].removeprefix('paislurm-')}"
 
 
 class Backend(Protocol):

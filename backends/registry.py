@@ -12,15 +12,14 @@ from .base import LOCAL
 from .runner import LocalRunner, LoggingRunner, environment_of_process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from .base import Backend, JobId, RunFolder
+    from .base import Backend, JobId, RunFolders
     from .runner import CallEnd, Environment, LogCall
 
     Components: TypeAlias = Callable[[JobId], int]
     Say: TypeAlias = Callable[[str], None]
-    RunFolders: TypeAlias = Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]]
 
 SSH = "ssh:"
 """The prefix of an SSH backend's name; the address of a login node follows."""
@@ -53,7 +52,7 @@ def _slurm(dependencies: BackendDependencies) -> Backend:
     from .slurm.backend import SlurmBackend
 
     runner = LoggingRunner(LocalRunner(dependencies.environment), dependencies.log_call)
-    return SlurmBackend(runner, dependencies.components, dependencies.environment)
+    return SlurmBackend(runner, dependencies.components, dependencies.environment, dependencies.run_folders)
 
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
@@ -64,7 +63,8 @@ def _pyslurm(dependencies: BackendDependencies) -> Backend:
 
     environment = dependencies.environment
     runner, helper = (LoggingRunner(LocalRunner(environment), log) for log in (dependencies.log_call, log_helper))
-    return PyslurmBackend(runner, helper, dependencies.components, dependencies.say, environment)
+    callbacks = dependencies.components, dependencies.say, environment, dependencies.run_folders
+    return PyslurmBackend(runner, helper, *callbacks)
 
 
 def _local(dependencies: BackendDependencies) -> Backend:

@@ -25,7 +25,7 @@ from ..slurm.states import normalize, observed
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ..base import Observation
+    from ..base import Observation, RunFolders
     from ..runner import CommandRunner, Environment
 
 T = TypeVar("T")
@@ -70,8 +70,9 @@ class PyslurmBackend(SlurmBackend):
         components: Callable[[JobId], int] = one_component,
         say: Callable[[str], None] = lambda _: None,
         environment: Environment = environment_of_process,
+        run_folders: RunFolders = lambda _, __: (),
     ) -> None:
-        super().__init__(runner, components, environment)
+        super().__init__(runner, components, environment, run_folders)
         self._helper = helper
         self._say = say
         self._is_checked = False

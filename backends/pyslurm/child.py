@@ -134,6 +134,8 @@ def _component(job: Any, by: int | None = None) -> dict[str, Any]:
         "ended": job.end_time,
         "name": getattr(job, "name", None) or "",
         "comment": getattr(job, "comment", None) or "",
+        # The controller's records have the first, the accounts' the second.
+        "command": getattr(job, "command", None) or getattr(job, "submit_command", None) or "",
     }
 
 

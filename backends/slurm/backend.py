@@ -14,6 +14,7 @@ from ..base import JobId, Observation, SharedFolders
 from ..runner import NO_ANSWER_HINT, become, environment_of_process, scrubbed
 from . import commands
 from .change import change
+from .identity import runs_script, shown_tag, shown_words
 from .output import (
     accounting_records,
     accounting_rows,
@@ -26,12 +27,12 @@ from .output import (
     unavailable_nodes,
 )
 from .refusals import failure, is_refused, is_unanswered
-from .states import FORGOTTEN, MANY, observed
+from .states import FORGOTTEN, MANY, Phase, normalize, observed, phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from ..base import Options, Submission
+    from ..base import Options, RunFolders, Submission
     from ..runner import CommandRunner, Completed, Environment
     from .output import Row
 
@@ -59,7 +60,7 @@ class SlurmBackend(SharedFolders):
 
     `components` returns the number of components in a job's script (`batch_script.components`). It is called only
     for jobs to change, and those that have left the queue, some minutes after their end (MinJobAge, 5 minutes by
-    default).
+    default). `run_folders` returns the run folders of jobs by ids and tags.
     """
 
     name = "slurm"
@@ -69,10 +70,12 @@ class SlurmBackend(SharedFolders):
         runner: CommandRunner,
         components: Callable[[JobId], int] = one_component,
         environment: Environment = environment_of_process,
+        run_folders: RunFolders = lambda _, __: (),
     ) -> None:
         self._runner = runner
         self._components = components
         self._environment = environment
+        self._run_folders = run_folders
 
     def version(self) -> str:
         """Return the version of sbatch, without a query to the controller."""
@@ -108,13 +111,17 @@ class SlurmBackend(SharedFolders):
         return found
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
-        """Return the jobs with these tags, by one query of the queue and one of the accounts for the rest."""
+        """Return the jobs with these tags, by one query of the queue and one of the accounts for the rest.
+
+        A waiting or running job that shows no tag is found by its script.
+        """
         found: dict[str, JobId] = {}
         for cluster, wanted in by_cluster(tags, commands.cluster_of_tag).items():
-            rows = records(self._answer(commands.squeue_tags(cluster)), ("id", "tag"))
-            found |= {row["tag"]: _leader(row["id"], cluster) for row in rows if row["tag"] in wanted}
+            rows = records(self._answer(commands.squeue_tags(cluster)), commands.TAG_FIELDS)
+            words = ((word, row) for row in rows for word in shown_words(row["comment"], row["command"]))
+            found |= {word: _leader(row["id"], cluster) for word, row in words if word in wanted}
             if missing := [tag for tag in wanted if tag not in found]:
-                found |= self._find_in_accounts(missing, cluster)
+                found |= self._find_by_script(missing, rows, cluster) | self._find_in_accounts(missing, cluster)
         return found
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
@@ -211,15 +218,26 @@ class SlurmBackend(SharedFolders):
             raise failure(argv, done)
         return done.stdout
 
+    def _find_by_script(
+        self, tags: Collection[str], rows: Iterable[Mapping[str, str]], cluster: str
+    ) -> dict[str, JobId]:
+        """Return the waiting and running jobs of the queue that run the scripts of these attempts.
+
+        Others may be those of a removed job of the same name.
+        """
+        living = [row for row in rows if phase(normalize(row["state"])) is not Phase.ENDED]
+        unnamed = [row for row in living if not shown_tag(row["comment"], row["command"])]
+        attempts = self._run_folders((), tags) if unnamed else ()
+        return {
+            attempt.tag: _leader(row["id"], cluster)
+            for attempt in attempts
+            for row in unnamed
+            if runs_script(row["command"], attempt)
+        }
+
     def _find_in_accounts(self, tags: Collection[str], cluster: str) -> dict[str, JobId]:
-        try:
-            stdout = self._sacct(commands.sacct_tags(FIND_DAYS, cluster))
-        except BackendError as error:
-            if "Invalid field" not in error.stderr:
-                raise
-            stdout = self._sacct(commands.sacct_tags(FIND_DAYS, cluster, submit_line=False))
-        rows = accounting_records(stdout or "", ("JobID", "Comment"))
-        words = ((word, row) for row in rows for word in (row["Comment"], *row.get("SubmitLine", "").split()[-1:]))
+        rows = accounting_records(self._sacct(commands.sacct_tags(FIND_DAYS, cluster)) or "", ("JobID", "Comment"))
+        words = ((word, row) for row in rows for word in shown_words(row["Comment"], row.get("SubmitLine", "")))
         return {word: _leader(row["JobID"], cluster) for word, row in words if word in tags}
 
     def _sacct(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> str | None:
@@ -232,6 +250,8 @@ class SlurmBackend(SharedFolders):
             raise
         if done.status and _UNACCOUNTED.search(done.stderr):
             return None
+        if done.status and "Invalid field" in done.stderr and (older := commands.without_submit_line(argv)) != argv:
+            return self._sacct(older, env)
         if is_unanswered(done):
             raise failure(argv, done)
         return done.stdout

@@ -26,9 +26,13 @@ QUEUE_FIELDS = {
     "end": "%e",
     "nodes": "%N",
     "comment": "%k",
+    "command": "%o",
     "reason": "%r",
 }
 """The columns of a queue query. For a component, `%i` is `100+1`. Source: squeue(1), --format."""
+
+TAG_FIELDS = {"id": "%i", "state": "%t", "comment": "%k", "command": "%o"}
+"""The columns of a search by tag."""
 
 OPTION_FIELDS = {"id": "%i", "time": "%l", "partition": "%P", "account": "%a", "qos": "%q", "nice": "%y"}
 """The columns of a query for changeable options, by their sbatch names. Source: squeue(1), --format."""
@@ -37,6 +41,8 @@ ACCOUNTING_FIELDS = (
     "JobID", "JobName", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Comment", "Reason",
 )  # fmt: skip
 """Source: sacct(1), --format."""
+_SUBMIT_LINE = ",SubmitLine"
+"""The column with the command line of sbatch, the last one: since 21.08. It may contain `|`."""
 
 
 def sbatch(submission: Submission, *, own_script: Path | None = None) -> list[str]:
@@ -47,7 +53,7 @@ def sbatch(submission: Submission, *, own_script: Path | None = None) -> list[st
     no component has a separate log. `--exclude` works likewise.
 
     The tag is the comment, which squeue shows, and the last argument, which sacct shows in SubmitLine (since 21.08).
-    sacct shows the comment only if the site stores it (AccountingStoreFlags=job_comment).
+    sacct shows the comment only if the site stores it (AccountingStoreFlags=job_comment). See `identity`.
     """
     exclude = _with_own(submission.exclude, own_script or submission.script)
     return [
@@ -159,27 +165,32 @@ def sacct(ids: Iterable[JobId]) -> list[str]:
 
     For a requeued job, the row is its last run.
     """
-    columns, wanted = ",".join(ACCOUNTING_FIELDS), sorted(ids)
+    columns, wanted = ",".join(ACCOUNTING_FIELDS) + _SUBMIT_LINE, sorted(ids)
     numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
     return ["sacct", "--allocations", "--parsable2", f"--jobs={numbers}", f"--format={columns}", *clusters(cluster)]
 
 
 def squeue_tags(cluster: str = "") -> list[str]:
-    """Return the query for the comments of all of the caller's jobs that the controller knows."""
-    return ["squeue", "--noheader", "--me", "--states=all", "--format=%i|%k", *clusters(cluster)]
+    """Return the query for the comments and command lines of all of the caller's jobs that the controller knows."""
+    columns = "|".join(TAG_FIELDS.values())
+    return ["squeue", "--noheader", "--me", "--states=all", f"--format={columns}", *clusters(cluster)]
 
 
-def sacct_tags(days: int, cluster: str = "", *, submit_line: bool = True) -> list[str]:
+def sacct_tags(days: int, cluster: str = "") -> list[str]:
     """Return the query for the submit lines and comments of the caller's jobs of the last days."""
-    columns = "JobID,Comment,SubmitLine" if submit_line else "JobID,Comment"
     return [
         "sacct",
         "--allocations",
         "--parsable2",
         f"--starttime=now-{days}days",
-        f"--format={columns}",
+        f"--format=JobID,Comment{_SUBMIT_LINE}",
         *clusters(cluster),
     ]
+
+
+def without_submit_line(argv: Sequence[str]) -> list[str]:
+    """Return a query of sacct for a version before 21.08."""
+    return [word.removesuffix(_SUBMIT_LINE) for word in argv]
 
 
 def scrontab() -> list[str]:

@@ -29,6 +29,8 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 _COMPONENT = re.compile(r"[0-9]{1,15}(?:\+.*)?")
 _EXIT = re.compile(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) ", re.MULTILINE)
 
+UNNAMED = "allocation"
+"""The name in the accounts of a job whose start they missed. Source: observed on 22.05."""
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
 """Slurm's words for a missing time, node or reason."""
 
@@ -49,6 +51,7 @@ class Row(Struct, frozen=True, kw_only=True):
     ended: int | None = None
     name: str = ""
     comment: str = ""
+    command: str = ""
 
 
 def submitted_ids(stdout: str) -> frozenset[JobId]:
@@ -101,7 +104,7 @@ def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
         _row(
             {
                 "id": values["JobID"],
-                "name": values["JobName"],
+                "name": values["JobName"] if values["JobName"] != UNNAMED else "",
                 "state": BY_NOBODY if values["State"] == "CANCELLED" else values["State"],
                 "exit": values["ExitCode"],
                 "submit": values["Submit"],
@@ -109,6 +112,7 @@ def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
                 "end": values["End"],
                 "nodes": values["NodeList"],
                 "comment": values["Comment"],
+                "command": values.get("SubmitLine", ""),
                 "reason": values["Reason"],
             },
             cluster,
@@ -181,6 +185,7 @@ def _row(values: Mapping[str, str], cluster: str) -> Row:
         ended=moment(values["end"]),
         name=text(values["name"]),
         comment=text(values["comment"]),
+        command=text(values["command"]),
     )
 
 

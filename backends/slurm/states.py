@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ..base import JobId, Observation
+from .identity import MAX_COMMAND, shown_tag
 from .reasons import is_held
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def _cause(rows: Sequence[Row]) -> Row:
 def _from_row(row: Row, rows: Sequence[Row], queue: Sequence[Row] = (), *, final: bool) -> Observation:
     """Take state and reason from `row`, and the exit status from component 0, which runs the batch script.
 
-    The comment is that of `queue` if it is still there: most accounts keep none.
+    Tag and command line are those of `queue` if it still shows them.
 
     For a job that never had a node, Slurm's start time is the expected one, or the end if it was cancelled.
     """
@@ -270,7 +271,8 @@ def _from_row(row: Row, rows: Sequence[Row], queue: Sequence[Row] = (), *, final
         ended=max(ends) if ended and ends else None,
         expected_start=_expected_start(row, rows),
         name=leader.name,
-        comment=next((each.comment for each in (*queue, *rows) if each.comment), ""),
+        tag=next(filter(None, (shown_tag(each.comment, each.command) for each in (*queue, *rows))), ""),
+        command=next((each.command[-MAX_COMMAND:] for each in (*queue, *rows) if each.command), ""),
     )
 
 

@@ -25,14 +25,14 @@ from ..runner import LoggingRunner, call_end, silent
 from ..slurm import commands
 from ..slurm.backend import SlurmBackend, check_cluster
 from . import errors
-from .mirrored import NOTHING, THERE, bring, remote_name
+from .mirrored import NOTHING, THERE, bring
 from .remote_files import upload
 from .runner import SshRunner, attached, completed, remote_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from ..base import JobId, Observation, Submission
+    from ..base import JobId, Observation, RunFolders, Submission
     from ..runner import CommandRunner, Completed, LogCall
     from .mirrored import Brought
     from .remote_files import Removals
@@ -66,16 +66,15 @@ class SshBackend(SlurmBackend):
         removals: Removals,
         components: Callable[[JobId], int],
         log_call: LogCall,
-        run_folders: Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]],
+        run_folders: RunFolders,
     ) -> None:
         self._ssh = SshRunner(address, transport)
-        super().__init__(LoggingRunner(self._ssh, log_call), components)
+        super().__init__(LoggingRunner(self._ssh, log_call), components, run_folders=run_folders)
         self.name = f"{SSH}{address}"
         self._address = address
         self._transport = transport
         self._removals = removals
         self._log_call = log_call
-        self._run_folders = run_folders
         self._remote_clock = 0.0
         """The remote time minus our monotonic clock."""
 
@@ -89,7 +88,7 @@ class SshBackend(SlurmBackend):
         until = time.monotonic() + SUBMIT_SECONDS
         # If this fails, nothing has been sent.
         root = self._retried(until, lambda: self._root, only="E502")
-        name = remote_name(_run_folder(submission))
+        name = _run_folder(submission).remote_name
         remote = f"{root}/{name}"
         try:
             self._send_files(submission, remote, until)
@@ -195,7 +194,7 @@ class SshBackend(SlurmBackend):
 
     def folder(self, run_folder: RunFolder) -> Path:
         """Return the job's remote folder."""
-        return Path(self._root, remote_name(run_folder))
+        return Path(self._root, run_folder.remote_name)
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:
         """Run a remote command with the streams of this process."""
@@ -206,7 +205,7 @@ class SshBackend(SlurmBackend):
         """Remove the remote secrets of a job, now or when the login node responds again."""
         mark = _mark(run_folder.folder)
         if mark.exists():
-            name = remote_name(run_folder)
+            name = run_folder.remote_name
             self._remove(f"{name}/{SECRETS}", f".new-{name}")
             remove(mark)
 
@@ -215,7 +214,7 @@ class SshBackend(SlurmBackend):
 
         If the login node does not respond, the removal happens later.
         """
-        names = [f"{remote_name(run_folder)}{path}" for path in below]
+        names = [f"{run_folder.remote_name}{path}" for path in below]
         self._remove(*names)
         return not set(names) & set(self._removals.due())
 

@@ -55,7 +55,7 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
         attempts = [stack.enter_context(mirrored(each)) for each in run_folders if each.folder.is_dir()]
         anything = False
         for _ in range(ROUNDS):
-            wanted = [each.wanted(f"{root}/{remote_name(each.run_folder)}") for each in attempts]
+            wanted = [each.wanted(f"{root}/{each.run_folder.remote_name}") for each in attempts]
             began = time.time()
             done = runner.exchange(remote_script("news", str(MOST)), stdin=question(wanted), timeout=SECONDS)
             try:
@@ -71,11 +71,6 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
             if not news.pieces:
                 break
     raise errors.broken(address, "news: endless output")
-
-
-def remote_name(run_folder: RunFolder) -> str:
-    """Return the name of a job's remote folder; its tag makes the name unique."""
-    return f"{run_folder.job}.{run_folder.tag.partition('.')[0].removeprefix('paislurm-')}"
 
 
 @contextmanager

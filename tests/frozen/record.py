@@ -30,7 +30,7 @@ from .recording import CASES, HOME, JOBS, RECORDED, File, Recording
 PATIENCE = 420
 STARTS = 1_767_225_600
 """When each recording begins: 2026, in UTC."""
-LETTERS = "|".join(f"%{letter}" for letter in "ijTVSeNkrlPaqy")
+LETTERS = "|".join(f"%{letter}" for letter in "ijTVSeNkorlPaqy")
 """The columns of squeue that programs may ask for. Source: squeue(1), --format."""
 COLUMNS = (
     "JobID,JobIDRaw,JobName,State,ExitCode,Submit,Start,End,NodeList,Comment,Reason,SubmitLine,ElapsedRaw,AllocTRES,"

@@ -82,7 +82,7 @@ def _rows(table: str, given: dict[str, str], key: str) -> str:
         found = list({row[key]: row for row in found}.values())
     if key == "%i" and wanted and not found:
         return UNKNOWN
-    columns = re.split("[,|]", given["--format"])
+    columns = re.split("[,|]", given["--format"].replace("%t", "%T"))
     head = [] if "--noheader" in given else ["|".join(columns)]
     return "".join(f"{line}\n" for line in (*head, *("|".join(row[name] for name in columns) for row in found)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import resource
 import signal
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from paislurm.backends.base import JobId, Observation
+from paislurm.backends.slurm.identity import is_attempt
 from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
 
 from ..files.names import CLAIM, RESULT
@@ -110,7 +110,6 @@ def outlive_warning() -> None:
 
 BEGINS_IN = 60
 """Seconds after its submit within which a job with free nodes has started or failed to."""
-_TAG = re.compile(r"paislurm-[0-9a-f]+(@[^.]+)?(\.[0-9]+)?")
 
 
 class JobFiles(Struct, frozen=True, kw_only=True):
@@ -208,14 +207,13 @@ def own(folder: JobFolder, known: History, seen: Observation | None) -> Observat
 
     That one has the time at which the other job was submitted.
 
-    A controller that crashes forgets its latest jobs, and reuses their numbers. Another job has another tag. Most
-    accounts keep no comments, and a site may change them: without a tag, a job of another name is another job, unless
-    the script of ours has begun, and the job was submitted before that. Source: observed on 22.05.
+    If Slurm shows neither tag nor script, a job of another name is another job, unless the script of ours has begun,
+    and the job was submitted before that.
     """
-    if seen is None or seen.comment == known.tag:
-        return seen
-    is_named = seen.name in ("", known.job) or _has_begun_as(folder, known, seen)
-    if is_named and not _TAG.fullmatch(seen.comment):
+    if seen is None:
+        return None
+    is_own = is_attempt(seen, known.run_folder(folder.path))
+    if is_own or (is_own is None and (seen.name in ("", known.job) or _has_begun_as(folder, known, seen))):
         return seen
     return Observation(job_id=seen.job_id, state=FORGOTTEN, raw_state=REUSED, final=True, submitted=seen.submitted)
 

@@ -119,9 +119,7 @@ def test_the_end_of_a_job_whose_components_the_accounts_never_number_counts_afte
     assert stepped(folder, slurm, LOST).job_status.code == 255
 
 
-@pytest.mark.parametrize(
-    "seen", [(), (observed("RUNNING", comment="paislurm-2", name="demo"),)], ids=["lost", "reused"]
-)
+@pytest.mark.parametrize("seen", [(), (observed("RUNNING", tag="paislurm-2", name="demo"),)], ids=["lost", "reused"])
 def test_another_job_that_has_claimed_the_attempt_is_followed(tmp_path: Path, seen: tuple[Observation, ...]) -> None:
     """Whether Slurm does not know the first one, or has given its number to another."""
     folder = job(tmp_path)

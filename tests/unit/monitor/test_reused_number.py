@@ -35,20 +35,31 @@ def test_a_script_that_began_and_left_no_result_has_succeeded(tmp_path: Path) ->
     assert stepped(folder, backend, NOW).job_status.state == "SUCCEEDED"
 
 
-def reused(state: str = "RUNNING", comment: str = "paislurm-2", name: str = "demo") -> FakeBackend:
+def reused(state: str = "RUNNING", tag: str = "paislurm-2", name: str = "demo", command: str = "") -> FakeBackend:
     """Return a backend whose job 7 is another job, or looks like one."""
-    return FakeBackend(observed(state, comment=comment, name=name))
+    return FakeBackend(observed(state, tag=tag, name=name, command=command))
+
+
+def script(name: str, attempt: int = 0) -> str:
+    return f"/home/alice/.paislurm/jobs/{name}/attempts/{attempt}/job.sbatch"
 
 
 @pytest.mark.parametrize("state", ["PENDING", "RUNNING", "CANCELLED", "TIMEOUT"])
 @pytest.mark.parametrize(
-    ("comment", "name"),
-    [("paislurm-2", "demo"), ("paislurm-1.1", "demo"), ("", "interactive"), ("lab=physics", "demo2")],
+    ("tag", "name", "command"),
+    [
+        ("paislurm-2", "demo", script("alice~demo")),
+        ("paislurm-1.1", "demo", ""),
+        ("", "interactive", ""),
+        ("", "x-demo", script("alice~other")),
+        ("", "demo", script("alice~demo", attempt=1)),
+        ("", "x-demo", "/home/alice/train.sh 0 paislurm"),
+    ],
 )
 def test_a_job_whose_number_is_another_jobs_is_submitted_again(
-    tmp_path: Path, state: str, comment: str, name: str
+    tmp_path: Path, state: str, tag: str, name: str, command: str
 ) -> None:
-    folder, backend = job(tmp_path, max_transient_retries=1), reused(state, comment, name)
+    folder, backend = job(tmp_path, max_transient_retries=1), reused(state, tag, name, command)
     view = stepped(folder, backend, NOW)
     assert kinds(folder) == ["Retry", "Intent", "Submitted"]
     assert view.history.retries[0].reason == (
@@ -60,18 +71,22 @@ def test_a_job_whose_number_is_another_jobs_is_submitted_again(
 
 
 @pytest.mark.parametrize(
-    ("comment", "name"),
+    ("tag", "name", "command"),
     [
-        pytest.param("paislurm-1", "renamed", id="renamed by its user"),
-        pytest.param("lab=physics", "demo", id="comment of the site"),
-        pytest.param("paislurm-1 lab=physics", "demo", id="comment with more"),
-        pytest.param("", "demo", id="accounts without comments"),
-        pytest.param("", "", id="a backend that names no job"),
+        pytest.param("paislurm-1", "renamed", "", id="renamed by its user"),
+        pytest.param("", "x-demo", script("{folder}"), id="name and comment of the site"),
+        pytest.param("", "x-demo", "/root/.paislurm/remote/demo.1/attempts/0/job.sbatch", id="at a login node"),
+        pytest.param("", "demo", "/var/spool/site/copy.sh", id="a wrapper of the site submits a copy"),
+        pytest.param("", "demo", "", id="accounts without comments"),
+        pytest.param("", "", "", id="a backend that names no job"),
     ],
 )
-def test_a_job_with_its_tag_or_its_name_is_the_same(tmp_path: Path, comment: str, name: str) -> None:
+def test_a_job_with_its_tag_its_script_or_its_name_is_the_same(
+    tmp_path: Path, tag: str, name: str, command: str
+) -> None:
     folder = job(tmp_path)
-    assert stepped(folder, reused("PENDING", comment, name), NOW).job_status.state == "WAITING"
+    backend = reused("PENDING", tag, name, command.format(folder=folder.name))
+    assert stepped(folder, backend, NOW).job_status.state == "WAITING"
     assert kinds(folder) == ["Observed"]
 
 
@@ -130,7 +145,7 @@ def interrupted(path: Path, *records: Record, submitted: int | None = NOW - 10, 
     folder = job(path, SUBMITTED, *records, max_transient_retries=1)
     claim(folder, "7", NOW - 50)
     leave_result(folder, **INTERRUPTED | changes)
-    slurm = FakeBackend(observed("CANCELLED", raw_state="CANCELLED by 0", comment="paislurm-2", submitted=submitted))
+    slurm = FakeBackend(observed("CANCELLED", raw_state="CANCELLED by 0", tag="paislurm-2", submitted=submitted))
     stepped(folder, slurm, NOW)
     return stepped(folder, slurm, NOW + 10)
 

@@ -47,7 +47,7 @@ ENDED = {
     "cancelled_while_pending": ("CANCELLED", "CANCELLED by 21001", 0, 0, ""),
     "het_cancelled_while_pending": ("CANCELLED", "CANCELLED by 21001", 0, 0, ""),
     "node_failed": ("NODE_FAIL", "NODE_FAIL", 0, 0, "n1,n2,n3"),
-    "out_of_memory": ("OUT_OF_MEMORY", "OUT_OF_MEMORY", 0, 125, "n1"),
+    "out_of_memory": ("OUT_OF_MEMORY", "OUT_OF_MEMORY", 0, 125, "n2"),
     "timeout": ("TIMEOUT", "TIMEOUT", 0, 0, "n1,n2,n3"),
 }
 
@@ -169,12 +169,12 @@ class Clusters:
     def run(self, argv: Sequence[str], **_: object) -> Completed:
         self.asked.append(list(argv))
         far = "--clusters=far" in argv
-        if "--format=%i|%k" in argv:
+        if "--format=%i|%t|%k|%o" in argv:
             return Completed(
-                status=0, stdout="CLUSTER: far\n7|paislurm-1@far.1\n" if far else "7|paislurm-2\n", stderr=""
+                status=0, stdout="CLUSTER: far\n7|PD|paislurm-1@far.1|\n" if far else "7|PD|paislurm-2|\n", stderr=""
             )
         state = "RUNNING" if far else "PENDING"
-        return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1||None\n", stderr="")
+        return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1|||None\n", stderr="")
 
 
 def test_each_cluster_is_queried_for_its_own_jobs() -> None:
@@ -264,7 +264,7 @@ def test_a_rate_limited_query_returns_no_job_states(answer: Completed) -> None:
     """Neither by the queue, nor by the accounts of jobs that the queue knows or does not know."""
     ids = [JobId("1"), JobId("2")]
     queue = tuple(commands.squeue(ids))
-    ended = Completed(status=0, stdout="1|1|COMPLETED|1|2|3|n1||None\n", stderr="")
+    ended = Completed(status=0, stdout="1|1|COMPLETED|1|2|3|n1|||None\n", stderr="")
     accounts = Recording(tuple(commands.sacct(ids)), answer)
     for recordings in (
         [Recording(queue, answer)],
@@ -346,7 +346,7 @@ def test_a_delayed_attempt_gets_a_begin_time(tmp_path: Path) -> None:
 
 
 def _running(ids: list[JobId]) -> str:
-    return "".join(f"{job_id}|{job_id}|RUNNING|1|2|3|n1||None\n" for job_id in ids)
+    return "".join(f"{job_id}|{job_id}|RUNNING|1|2|3|n1|||None\n" for job_id in ids)
 
 
 def test_a_tag_is_found_in_the_queue() -> None:
@@ -366,12 +366,14 @@ def test_before_21_08_a_tag_is_found_in_the_comment() -> None:
     refused = Completed(status=1, stdout="", stderr='sacct: error: Invalid field requested: "SubmitLine"\n')
     newer = Recording(tuple(commands.sacct_tags(30)), refused)
     answer = Completed(status=0, stdout="JobID|Comment\n12+0|my-tag\n12+1|my-tag\n", stderr="")
-    older = Recording(tuple(commands.sacct_tags(30, submit_line=False)), answer)
+    older = Recording(tuple(commands.without_submit_line(newer.argv)), answer)
     assert SlurmBackend(Replay([queue, newer, older])).find(["my-tag"]) == {"my-tag": "12"}
 
 
 def test_many_tags_need_one_squeue_and_one_sacct_call() -> None:
-    queue = Recording(tuple(commands.squeue_tags()), Completed(status=0, stdout="7+0|a\n7+1|a\n8|other\n", stderr=""))
+    queue = Recording(
+        tuple(commands.squeue_tags()), Completed(status=0, stdout="7+0|R|a|\n7+1|R|a|\n8|R|other|\n", stderr="")
+    )
     answer = "JobID|Comment|SubmitLine\n9||sbatch job.sbatch folder 0 b\n"
     accounts = Recording(tuple(commands.sacct_tags(30)), Completed(status=0, stdout=answer, stderr=""))
     assert SlurmBackend(Replay([queue, accounts])).find(["a", "b", "c"]) == {"a": "7", "b": "9"}

@@ -81,7 +81,7 @@ def test_only_a_certain_number_is_the_job_id(
             submit()
 
 
-QUEUE = "7+0|a|PENDING|10|20|30||paislurm-1a|None\n7+1|a|RUNNING|10|20|30|n1|paislurm-1a|Why | not\n"
+QUEUE = "7+0|a|PENDING|10|20|30||paislurm-1a||None\n7+1|a|RUNNING|10|20|30|n1|paislurm-1a||Why | not\n"
 ACCOUNTS = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason\n7|a|FAILED|3:0|10|20|30|n1||None\n"
 STEPS = "7||||||10|20|10|node=2,gres/gpu=1|n[1-2]|a\n"
 AROUND: list[Callable[[str], str]] = [
@@ -102,7 +102,7 @@ def test_rows_are_found_whatever_a_wrapper_adds(wrapped: Callable[[str], str]) -
     assert queue_rows(wrapped(QUEUE)) == queue_rows(QUEUE) != []
     assert accounting_rows(wrapped(ACCOUNTS)) == accounting_rows(ACCOUNTS) != []
     assert allocations(wrapped(STEPS)) == allocations(STEPS) != []
-    tags = answering(wrapped("7+0|paislurm-1a\n8|other\n"))
+    tags = answering(wrapped("7+0|PD|paislurm-1a|\n8|PD|other|\n"))
     assert tags.find(["paislurm-1a"]) == {"paislurm-1a": JobId("7")}
 
 

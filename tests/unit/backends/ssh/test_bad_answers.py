@@ -52,11 +52,11 @@ ANSWERS: dict[str, bytes] = {
     "sacctmgr --parsable2 --readonly show qos": b"Name|Flags|MaxWall|MaxJobsPU|MaxSubmitPU|MaxTRES|MaxTRESPU|GrpTRES"
     b"|GrpJobs|GrpSubmit\nnormal||1-00:00:00|1|2|cpu=1|cpu=1|cpu=1|1|1\n",
     "sacct --allocations --parsable2 --jobs": b"JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment"
-    b"|Reason\n125|125|FAILED|1:0|1700000000|1700000001|1700000002|n1||None\n",
+    b"|Reason\n125|125|FAILED|1:0|1700000000|1700000001|1700000002|n1|||None\n",
     "sacct": b"JobID|Comment|SubmitLine\n126|paislurm-9|sbatch paislurm-9\n",
-    "squeue --noheader --me --states=all '--format=%i|%k'": b"123|paislurm-1a2b\n",
+    "squeue --noheader --me --states=all '--format=%i|%t|%k|%o'": b"123|PD|paislurm-1a2b|\n",
     "'--format=%i|%l": b"123|1:00:00|normal|lab|normal|0\n",
-    "squeue --noheader --states=all": b"123|123|RUNNING|1700000000|1700000001|1700000002|n1||None\n",
+    "squeue --noheader --states=all": b"123|123|RUNNING|1700000000|1700000001|1700000002|n1|||None\n",
     "squeue": b"7|normal|1|1|cpu=1,gres/gpu=1|gres:gpu:1|||Priority|\n",
     "sinfo --noheader --Node --nodes": b"n1 down* broken\n",
     "sinfo": b"n1|normal*|up|idle|gpu:v100:4|gpu:v100:0|0/32/0/32|1000|0|\n",
@@ -161,7 +161,7 @@ QUESTIONS: dict[str, Call] = {
     "setsid --fork": lambda backend, submission: backend.submit(submission),
     "squeue --noheader --states=all": lambda backend, _: backend.observe([ID]),
     "sacct --allocations --parsable2 --jobs": lambda backend, _: backend.observe([JobId("125")]),
-    "squeue --noheader --me --states=all '--format=%i|%k'": lambda backend, _: backend.find([TAG]),
+    "squeue --noheader --me --states=all '--format=%i|%t|%k|%o'": lambda backend, _: backend.find([TAG]),
     "sacct": lambda backend, _: backend.find(["paislurm-9"]),
     "shopt -s nullglob": lambda backend, submission: backend.fetch([_run_folder(submission.folder.parent)]),
     "sinfo --noheader --Node --nodes": lambda backend, _: backend.unavailable_nodes("n1"),

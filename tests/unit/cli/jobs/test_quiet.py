@@ -60,7 +60,11 @@ def calls(tmp_path: Path, folder: JobFolder, monkeypatch: pytest.MonkeyPatch) ->
     claim(folder, "7", clock() - 3)
     log = tmp_path / "calls"
     log.touch()
-    for name, answer in (("squeue", "echo '7|demo|RUNNING|1|2|3|n1||None'"), ("sacct", "exit 1"), ("sbatch", "exit 1")):
+    for name, answer in (
+        ("squeue", "echo '7|demo|RUNNING|1|2|3|n1|||None'"),
+        ("sacct", "exit 1"),
+        ("sbatch", "exit 1"),
+    ):
         program(tmp_path / "bin" / name, f"echo {name} >>{log}\n{answer}")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin", prepend=":")
     return lambda: log.read_text().split()
