@@ -127,8 +127,12 @@ class Backend(Protocol):
         """Return those of some nodes that exist on a cluster, "" for this machine's."""
         ...
 
-    def cancel(self, *job_ids: JobId) -> None:
-        """Cancel jobs. A job that has ended is not an error. After an error, some jobs may have been cancelled."""
+    def cancel(self, *job_ids: JobId, names: Mapping[JobId, str] | None = None) -> None:
+        """Cancel jobs. A job that has ended is not an error. After an error, some jobs may have been cancelled.
+
+        `names` are the names that the backend shows for jobs now. A job of another name has got the number meanwhile,
+        and is not cancelled if the backend can tell.
+        """
         ...
 
     def change(self, job_id: JobId, values: Mapping[str, str]) -> None:

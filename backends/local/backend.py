@@ -92,7 +92,11 @@ class LocalBackend(SharedFolders):
         """Return all of them: no node is ever avoided here."""
         return frozenset(nodes)
 
-    def cancel(self, *job_ids: JobId) -> None:
+    def cancel(
+        self,
+        *job_ids: JobId,
+        names: Mapping[JobId, str] | None = None,  # noqa: ARG002 - no number is reused here
+    ) -> None:
         """Send TERM to the batch scripts and all tasks of jobs, and KILL after the grace time."""
         for job_id in job_ids:
             self._cancel(job_id)

@@ -119,13 +119,16 @@ class PyslurmBackend(SlurmBackend):
         ask = partial(self._ask, "nodes", dict[str, str], names=names)
         return self._with_fallback(ask, partial(super().unavailable_nodes, nodes))
 
-    def cancel(self, *job_ids: JobId) -> None:
-        """Cancel jobs with all their components, those of other clusters by the programs. Ignore ended jobs."""
-        far = [job_id for job_id in job_ids if is_federated(job_id)]
-        if far:
-            super().cancel(*far)
+    def cancel(self, *job_ids: JobId, names: Mapping[JobId, str] | None = None) -> None:
+        """Cancel jobs with all their components. Ignore ended jobs.
+
+        The programs cancel those of other clusters, and those with names, by which pyslurm cannot filter.
+        """
+        by_programs = [job_id for job_id in job_ids if is_federated(job_id) or (names or {}).get(job_id)]
+        if by_programs:
+            super().cancel(*by_programs, names=names)
         for job_id in job_ids:
-            if job_id not in far:
+            if job_id not in by_programs:
                 ask = partial(self._ask, "cancel", type(None), job_id=int(job_id))
                 self._with_fallback(ask, partial(super().cancel, job_id))
 

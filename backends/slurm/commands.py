@@ -198,9 +198,10 @@ def scrontab() -> list[str]:
     return ["scrontab", "-l"]
 
 
-def scancel(job_ids: Sequence[JobId]) -> list[str]:
-    """Return the command that cancels jobs of one cluster with all their components."""
-    return ["scancel", *clusters(cluster_of(job_ids[0])), *map(number_of, job_ids)]
+def scancel(job_ids: Sequence[JobId], name: str = "") -> list[str]:
+    """Return the command that cancels jobs of one cluster with all their components, if they have this name."""
+    named = [f"--name={name}"] if name else []
+    return ["scancel", *clusters(cluster_of(job_ids[0])), *named, *map(number_of, job_ids)]
 
 
 def scontrol_show_job(job_id: JobId) -> list[str]:

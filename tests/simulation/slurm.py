@@ -160,7 +160,7 @@ class Slurm(SharedFolders):
         self._ask(f"sinfo of {', '.join(nodes)}")
         return frozenset(nodes)
 
-    def cancel(self, *job_ids: JobId) -> None:
+    def cancel(self, *job_ids: JobId, names: Mapping[JobId, str] | None = None) -> None:  # noqa: ARG002 - as there
         self._moments.at("before scancel")
         jobs = [job for job_id in job_ids if (job := self.jobs.get(job_id)) is not None]
         for job in jobs:

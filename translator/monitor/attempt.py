@@ -131,15 +131,19 @@ def _submit(backend: Backend, submission: Submission) -> tuple[JobId, tuple[str,
     return _submit(backend, replace(submission, exclude=() if exclude == wanted else exclude))
 
 
-def cancel_as_asked(folder: JobFolder, known: History, backend: Backend, now: int, *, again: bool = False) -> History:
+def cancel_as_asked(
+    folder: JobFolder, known: History, backend: Backend, now: int, *, name: str = "", again: bool = False
+) -> History:
     """Cancel an attempt of a job that its user cancelled before the attempt had an id, or any `again`.
 
-    Return the new history. Raises BackendError, and OSError if the journal cannot be written.
+    `name` is the name that the backend shows. Return the new history. Raises BackendError, and OSError if the journal
+    cannot be written.
     """
     wanted = known.cancelled
     if wanted is None or not known.job_id or (wanted.job_id == known.job_id and not again):
         return known
-    backend.cancel(JobId(known.job_id))
+    job_id = JobId(known.job_id)
+    backend.cancel(job_id, names={job_id: name})
     done = replace(wanted, happened_at=now, attempt=known.attempt, job_id=known.job_id)
     folder.append(done)
     return apply(known, [done])

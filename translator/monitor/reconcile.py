@@ -198,7 +198,8 @@ def _cancel(view: View, dependencies: Dependencies, *, again: bool = False) -> V
         return view
     backend = dependencies.backend(known.backend)
     try:
-        after = cancel_as_asked(view.folder, known, backend, dependencies.clock(), again=again)
+        name = view.observation.name if view.observation is not None else ""
+        after = cancel_as_asked(view.folder, known, backend, dependencies.clock(), name=name, again=again)
     except BackendError as error:
         return replace(view, backend_error=error.words)
     return replace(view, history=after)

@@ -200,6 +200,7 @@ class FakeBackend:
         self.submissions: list[Submission] = []
         self.cancelled: list[JobId] = []
         self.cancel_calls = 0
+        self.cancelled_names: dict[JobId, str] = {}
         self.changed: list[tuple[JobId, dict[str, str]]] = []
         self.refuses_change = ""
         self.refused_options: tuple[str, ...] = ()
@@ -283,9 +284,10 @@ class FakeBackend:
         if refused:
             raise RejectedError(Diagnostic(code="E621", message=f"no {' and '.join(refused)}"), options=refused)
 
-    def cancel(self, *job_ids: JobId) -> None:
-        """Remember what was cancelled, and by how many calls."""
+    def cancel(self, *job_ids: JobId, names: Mapping[JobId, str] | None = None) -> None:
+        """Remember what was cancelled, with what names, and by how many calls."""
         self._fail()
+        self.cancelled_names |= names or {}
         self.cancel_calls += 1
         self.cancelled += job_ids
 

@@ -87,7 +87,8 @@ def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Do
     for tries_left in reversed(range(TRIES)):
         asked = list(_ask(session, living, errors))
         living = []
-        now = refresh_all(session, [open_job(each.view.folder) for each in asked]) if asked else []
+        # A look that is older than the cancel cannot show whose job it was.
+        now = refresh_all(session, [open_job(each.view.folder) for each in asked], max_age=0) if asked else []
         for each, view in zip(asked, now, strict=True):
             if view.folder.inode != each.view.folder.inode:
                 message = f"{each.view.folder.name} has ended, and another job has its name"
@@ -100,7 +101,7 @@ def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Do
             elif each.write_error is not None and not view.job_status.ended:
                 errors.append(_unrecorded(each, each.write_error))
             else:
-                done.append(_asked(view, each.job_id))
+                done.append(_asked(view, each))
     order = {folder.name: position for position, folder in enumerate(folders)}
     return sorted(done, key=lambda each: order[each.view.folder.name]), errors
 
@@ -140,8 +141,12 @@ def _settled(session: Session, view: View) -> Done | None:
     return None
 
 
-def _asked(view: View, job_id: str) -> Done:
-    known, name = view.history, view.folder.name
+def _asked(view: View, asked: _Asked) -> Done:
+    known, name, job_id, seen = view.history, view.folder.name, asked.job_id, view.observation
+    if job_id and is_anothers(seen):
+        lost = f"{name} is being cancelled: {known.backend_label} has lost job {job_id}, and another job has its number"
+        is_hit = not is_anothers(asked.view.observation)
+        return Done(f"{lost} now: if the cancel has ended that one, submit it again" if is_hit else lost, view)
     if view.job_status.ended and not job_id:
         when = f" before attempt {known.attempt + 1} was submitted" if known.retry is not None else ""
         return Done(f"{name} is cancelled{when}", view)
@@ -186,10 +191,14 @@ def _unrecorded(asked: _Asked, error: OSError) -> FolderError:
 
 def _cancelled(session: Session, name: str, group: Sequence[_Asked], errors: list[PaislurmError]) -> Sequence[_Asked]:
     """Cancel jobs at a backend, and return the successes. If one call for all fails, cancel each job separately."""
-    wanted = [JobId(each.job_id) for each in group if not is_anothers(each.view.observation)]
+    names = {
+        JobId(each.job_id): seen.name if seen is not None else ""
+        for each in group
+        if not is_anothers(seen := each.view.observation)
+    }
     try:
-        if wanted:
-            session.backend(name).cancel(*wanted)
+        if names:
+            session.backend(name).cancel(*names, names=names)
     except PaislurmError as error:
         if len(group) > 1 and not isinstance(error, UnreachableError):
             return [done for each in group for done in _cancelled(session, name, [each], errors)]

@@ -199,6 +199,19 @@ def test_jobs_are_cancelled_with_one_call_per_cluster() -> None:
     assert runner.asked == [["scancel", "7", "9"], ["scancel", "--clusters=far", "8"]]
 
 
+def test_only_a_job_with_the_shown_name_is_cancelled() -> None:
+    """Another job may get the number before scancel reaches the controller."""
+    runner, names = Says(), {JobId("7"): "x-a", JobId("8"): "x-b", JobId("9"): "x-a"}
+    SlurmBackend(runner).cancel(*names, JobId("10"), names=names)
+    assert runner.asked == [["scancel", "--name=x-a", "7", "9"], ["scancel", "--name=x-b", "8"], ["scancel", "10"]]
+    many = {JobId(str(number)): f"name-{number}" for number in range(20)}
+    runner = Says()
+    SlurmBackend(runner).cancel(*many, names=many)
+    assert runner.asked == [["scancel", *many]]
+    ended = "scancel: error: Kill job error on job id 7: Invalid job id specified\n"
+    SlurmBackend(Says(ended * 2)).cancel(*names, names=names)
+
+
 def test_a_refused_cancellation_among_several_raises_an_error() -> None:
     completing = "scancel: error: Kill job error on job id 7: Job/step already completing or completed\n"
     SlurmBackend(Says(completing)).cancel(JobId("7"), JobId("8"))

@@ -259,7 +259,7 @@ def test_a_cancel_that_cannot_be_recorded_is_an_error_unless_the_job_ends(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(folder, record)
 
-    def cancel(*job_ids: JobId) -> None:
+    def cancel(*job_ids: JobId, **_: object) -> None:
         slurm.cancelled += job_ids
         slurm.observations[JobId("11")] = observation
 
@@ -287,7 +287,7 @@ def test_a_refused_cancellation_does_not_stop_the_others(
         if folder.name.endswith("~old"):
             raise FolderError(Diagnostic(code="E541", message="cancel is for your own jobs"))
 
-    def cancel(*job_ids: JobId) -> None:
+    def cancel(*job_ids: JobId, **_: object) -> None:
         if "11" in job_ids:
             raise RejectedError(Diagnostic(code="E503", message="scancel: job 11: Access denied"))
         slurm.cancelled += job_ids

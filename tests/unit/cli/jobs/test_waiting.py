@@ -193,11 +193,38 @@ def test_cancel_cancels_the_job(run: Runner, slurm: FakeBackend, folder: JobFold
 def test_a_cancel_does_not_reach_another_job_with_the_number(
     run: Runner, slurm: FakeBackend, folder: JobFolder, began: bool
 ) -> None:
-    slurm.observations[JobId("7")] = observed("RUNNING", comment="paislurm-2")
+    slurm.observations[JobId("7")] = observed("RUNNING", tag="paislurm-2")
     if began:
         claim(folder, "7", 1)
-    assert (run("cancel", "demo").code, slurm.cancelled) == (0, [])
+    said = run("cancel", "demo")
+    assert (said.code, slurm.cancelled) == (0, [])
+    message = f"{ME} is being cancelled: Slurm has lost job 7, and another job has its number\n"
+    assert said.out == (message if began else f"{ME} has already ended: FAILED\n")
     assert any(isinstance(record, Cancelled | Ended) for record in read(folder.journal).records)
+
+
+@pytest.mark.parametrize("began", [False, True])
+def test_a_cancel_that_may_have_reached_another_job_says_so(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, began: bool
+) -> None:
+    """The controller died, forgot the job, and gave its number away while scancel tried to reach it."""
+    slurm.observations[JobId("7")] = observed("PENDING", tag="paislurm-1", name="x-demo")
+    names: list[object] = []
+    if began:
+        claim(folder, "7", 1)
+
+    def cancel(*job_ids: JobId, **given: object) -> None:
+        names.append((job_ids, given))
+        slurm.observations[JobId("7")] = observed("CANCELLED", tag="paislurm-2", name="x-other")
+
+    monkeypatch.setattr(slurm, "cancel", cancel)
+    said = run("cancel", "demo")
+    assert names == [(("7",), {"names": {"7": "x-demo"}})]
+    assert (said.code, said.out) == (
+        0,
+        f"{ME} is being cancelled: Slurm has lost job 7, and another job has its number now: "
+        "if the cancel has ended that one, submit it again\n",
+    )
 
 
 def test_a_monitor_reports_write_errors_and_keeps_trying(
