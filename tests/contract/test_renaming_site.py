@@ -1,0 +1,92 @@
+"""A site whose rule gives each job another name and another comment: jobs are known by their scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
+from tests.cluster.kinds import KINDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Job, Site
+
+KIND = KINDS["renames"]
+PROFILE = """\
+partitions:
+  normal: {nodes: [{count: 2, cpus: 16, memoryMB: 1000000}]}
+  closed: {nodes: [{count: 2, cpus: 16, memoryMB: 1000000}]}
+defaultPartition: normal
+time: {grace: 5, killWait: 5}
+"""
+RETRIED = ONE_ATTEMPT.replace("retry: {maxTransientRetries: 0}\n", "")
+ROLES = role("a", 1, "echo up; sleep infinity") + role("b", 1, "echo up; sleep infinity")
+WAITS = "{slurm: {layout: LAYOUT, partition: closed}}"
+NO_ACCOUNTS = "#!/bin/sh\necho 'Slurm accounting storage is disabled' >&2\nexit 1\n"
+CUT_OFF = '#!/bin/sh\n/usr/bin/sbatch "$@" >/dev/null\n'
+"""An sbatch whose answer is lost."""
+
+
+def programs(site: Site, folder: Path, **texts: str) -> dict[str, str]:
+    """Return an environment with these programs first on PATH."""
+    for name, text in texts.items():
+        site.write(folder, name, text).chmod(0o755)
+    return {"PATH": f"{folder}:{site.environment()['PATH']}"}
+
+
+def slurm_jobs(job: Job) -> list[str]:
+    """Return the states of all Slurm jobs of a job, one for each; all have the site's name and comment."""
+    rows = job.site.run("squeue", "--noheader", "--states=all", "--format=%i|%T|%j|%k|%Z").stdout.splitlines()
+    own = [row.split("|") for row in rows if row.endswith(f"|{job.path}")]
+    assert all(name.startswith("x-") and comment.startswith("site:") for _, _, name, comment, _ in own)
+    return [state for number, state, *_ in own if not number.partition("+")[2].strip("0")]
+
+
+@BOTH
+@pytest.mark.parametrize("accounts", [True, False], ids=["accounts", "no accounts"])
+def test_a_waiting_job_is_submitted_once_and_cancelled(site: Site, folder: Path, layout: str, accounts: bool) -> None:
+    env = {} if accounts else programs(site, folder, sacct=NO_ACCOUNTS)
+    job = site.submit(folder, ROLES, WAITS.replace("LAYOUT", layout), env=env)
+    for _ in range(3):
+        assert job.paislurm("monitor", "--once").returncode == 0
+        assert job.status()["state"] == "WAITING"
+    assert slurm_jobs(job) == ["PENDING"]
+    done = job.paislurm("cancel", job.name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert job.over() == ("STOPPED", -210, "the job was cancelled by alice")
+    assert slurm_jobs(job) == ["CANCELLED"]
+
+
+@BOTH
+def test_a_running_job_is_cancelled(site: Site, folder: Path, layout: str) -> None:
+    job = site.submit(folder, ROLES, f"{{slurm: {{layout: {layout}}}}}")
+    job.wait_for("up", "0-a/0", "1-b/0")
+    assert job.status()["state"] == "RUNNING"
+    assert job.paislurm("cancel", job.name).returncode == 0
+    assert job.over()[:2] == ("STOPPED", -210)
+    assert slurm_jobs(job) == ["CANCELLED"]
+
+
+def test_a_retry(site: Site, folder: Path) -> None:
+    text = role("w", 1, f"[ -e {folder}/again ] || {{ touch {folder}/again; exit 1; }}")
+    job = site.submit(folder, text, settings=RETRIED, retries=1)
+    assert job.over()[:2] == ("SUCCEEDED", 0)
+    assert job.status()["retries"] == 1
+    assert sorted(slurm_jobs(job)) == ["COMPLETED", "FAILED"]
+
+
+@pytest.mark.parametrize("accounts", [True, False], ids=["accounts", "no accounts"])
+def test_a_job_whose_submit_was_cut_off_is_found(site: Site, folder: Path, accounts: bool) -> None:
+    """It is one copy, and it can be cancelled."""
+    job = site.described(folder, "cut", ROLES, WAITS.replace("LAYOUT", "het"))
+    job.more = programs(site, folder, sbatch=CUT_OFF, **({} if accounts else {"sacct": NO_ACCOUNTS}))
+    assert job.paislurm("submit", "cut.yaml").returncode == 6
+    assert job.paislurm("monitor", "--once").returncode == 0
+    assert job.status()["state"] == "WAITING"
+    assert job.number.isdigit()
+    assert job.paislurm("cancel", job.name).returncode == 0
+    assert job.over()[:2] == ("STOPPED", -210)
+    assert slurm_jobs(job) == ["CANCELLED"]
