@@ -54,7 +54,7 @@ class Installed(Struct, frozen=True):
 
 
 class PyslurmBackend(SlurmBackend):
-    """Observe and cancel by pyslurm; submit, find and change by Slurm's programs.
+    """Observe by pyslurm; submit, find, cancel and change by Slurm's programs.
 
     If pyslurm is unusable, `say` reports this once and Slurm's programs take over: jobs submitted with pyslurm stay
     readable. The programs also supply exit codes from which pyslurm loses 128. `helper` runs `child.py`, which imports
@@ -118,19 +118,6 @@ class PyslurmBackend(SlurmBackend):
             return {}
         ask = partial(self._ask, "nodes", dict[str, str], names=names)
         return self._with_fallback(ask, partial(super().unavailable_nodes, nodes))
-
-    def cancel(self, *job_ids: JobId, names: Mapping[JobId, str] | None = None) -> None:
-        """Cancel jobs with all their components. Ignore ended jobs.
-
-        The programs cancel those of other clusters, and those with names, by which pyslurm cannot filter.
-        """
-        by_programs = [job_id for job_id in job_ids if is_federated(job_id) or (names or {}).get(job_id)]
-        if by_programs:
-            super().cancel(*by_programs, names=names)
-        for job_id in job_ids:
-            if job_id not in by_programs:
-                ask = partial(self._ask, "cancel", type(None), job_id=int(job_id))
-                self._with_fallback(ask, partial(super().cancel, job_id))
 
     def _with_fallback(self, ask: Callable[[], T], instead: Callable[[], T]) -> T:
         """Return the answer of pyslurm, or of the programs if pyslurm is unusable."""

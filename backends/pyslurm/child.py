@@ -160,18 +160,13 @@ def nodes(slurm: ModuleType, names: list[str]) -> dict[str, str]:
     }
 
 
-def cancel(slurm: ModuleType, job_id: int) -> None:
-    """Cancel a job with all its components. Ignore a job that has ended or is no longer known."""
-    slurm.Job(job_id).cancel()
-
-
 def _members(found: Iterable[Any]) -> Iterator[Any]:
     """Yield the members of a pyslurm collection; before 23.11 some were lists."""
     values: Callable[[], Iterable[Any]] | None = getattr(found, "values", None)
     yield from found if values is None else values()
 
 
-CALLS: dict[str, Callable[..., Any]] = {"queue": queue, "accounts": accounts, "nodes": nodes, "cancel": cancel}
+CALLS: dict[str, Callable[..., Any]] = {"queue": queue, "accounts": accounts, "nodes": nodes}
 
 if __name__ == "__main__":
     # This file's folder is called pyslurm too, and would hide the package.

@@ -126,7 +126,7 @@ class SlurmBackend(SharedFolders):
             words = ((word, row) for row in rows for word in shown_words(row["comment"], row["command"]))
             found |= {word: _leader(row["id"], cluster) for word, row in words if word in wanted}
             if missing := [tag for tag in wanted if tag not in found]:
-                found |= self._find_by_script(missing, rows, cluster) | self._find_in_accounts(missing, cluster)
+                found |= self._find_in_accounts(missing, cluster) | self._find_by_script(missing, rows, cluster)
         return found
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
@@ -251,7 +251,10 @@ class SlurmBackend(SharedFolders):
 
     def _find_in_accounts(self, tags: Collection[str], cluster: str) -> dict[str, JobId]:
         rows = accounting_records(self._sacct(commands.sacct_tags(FIND_DAYS, cluster)) or "", ("JobID", "Comment"))
-        words = ((word, row) for row in rows for word in shown_words(row["Comment"], row.get("SubmitLine", "")))
+        # The first row is the leader's: from 24.11 on, the components of a job that waits have rows of plain jobs.
+        words = (
+            (word, row) for row in reversed(rows) for word in shown_words(row["Comment"], row.get("SubmitLine", ""))
+        )
         return {word: _leader(row["JobID"], cluster) for word, row in words if word in tags}
 
     def _sacct(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> str | None:

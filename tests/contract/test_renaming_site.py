@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.children import child
+from tests.cluster.boot import locked
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
 from tests.cluster.kinds import KINDS
+from tests.cluster.processes import wait_until
+from tests.contract.site import LONGEST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +34,8 @@ WAITS = "{slurm: {layout: LAYOUT, partition: closed}}"
 NO_ACCOUNTS = "#!/bin/sh\necho 'Slurm accounting storage is disabled' >&2\nexit 1\n"
 CUT_OFF = '#!/bin/sh\n/usr/bin/sbatch "$@" >/dev/null\n'
 """An sbatch whose answer is lost."""
+LATE = '#!/bin/sh\ntouch "$0.asked"\nuntil [ -e "$0.go" ]; do sleep 0.1; done\nexec /usr/bin/scancel "$@"\n'
+"""A scancel that reaches the controller late."""
 
 
 def programs(site: Site, folder: Path, **texts: str) -> dict[str, str]:
@@ -90,3 +98,31 @@ def test_a_job_whose_submit_was_cut_off_is_found(site: Site, folder: Path, accou
     assert job.paislurm("cancel", job.name).returncode == 0
     assert job.over()[:2] == ("STOPPED", -210)
     assert slurm_jobs(job) == ["CANCELLED"]
+
+
+@pytest.mark.exclusive
+def test_a_cancel_spares_the_job_that_has_got_the_number(site: Site, folder: Path) -> None:
+    """The controller dies between the poll and scancel, has lost the job, and gives its number to the user's next."""
+    cluster = site.administrator
+    env = programs(site, folder, scancel=LATE)
+    job = site.submit(folder, ROLES, WAITS.replace("LAYOUT", "shared"), RETRIED, env=env)
+    command, pipe = site.command(("paislurm", "cancel", job.name), cwd=job.folder, env=job.env), subprocess.PIPE
+    other = ("sbatch", "--parsable", "--hold", "--job-name=other", "--wrap=true")
+    try:
+        with child(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as cancel:
+            wait_until((folder / "scancel.asked").exists, "scancel", LONGEST)
+            with locked(cluster.instance):
+                cluster.stop_daemon("slurmctld", crash=True)
+                shutil.rmtree(cluster.instance.folder / "state")
+                (cluster.instance.folder / "state").mkdir()
+                cluster.start_daemon("slurmctld")
+            assert job.number in (site.run(*other).stdout.strip() for _ in range(int(job.number)))
+            (folder / "scancel.go").touch()
+            said, _ = cancel.communicate(timeout=LONGEST)
+        assert (cancel.returncode, "another job has its number now: if the cancel has" in said) == (0, True), said
+        states = site.run("squeue", "--noheader", "--states=all", f"--jobs={job.number}", "--format=%j %T").stdout
+        assert states == "x-other PENDING\n"
+        assert job.over()[:2] == ("STOPPED", -210)
+    finally:
+        cluster.cancel_all()
+        cluster.wait_idle()

@@ -210,7 +210,7 @@ def test_a_pyslurm_error_raises_rejected_error(ask: Callable[..., Asked], monkey
     other.write_text(json.dumps(said), encoding="utf-8")
     monkeypatch.setenv("PAISLURM_RECORDING", str(other))
     with pytest.raises(RejectedError, match="pyslurm refuses: Access/permission denied"):
-        asked.backend.cancel(asked.job_id)
+        asked.backend.observe([asked.job_id])
 
 
 def test_the_child_process_does_not_import_paislurm() -> None:

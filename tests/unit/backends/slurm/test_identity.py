@@ -82,5 +82,9 @@ def test_a_job_that_a_site_renamed_is_found_by_its_script() -> None:
 def test_neither_an_ended_job_nor_one_with_another_tag_is_found_by_its_script() -> None:
     """They are of a removed job of the same name."""
     assert found(f"7|CA|site:1000|{SCRIPT}", f"8|R|paislurm-9.1|{SCRIPT}") == {}
-    accounts = f"JobID|Comment|SubmitLine\n9||sbatch {LINE}\n"
+
+
+def test_the_accounts_find_the_leader_of_a_waiting_heterogeneous_job() -> None:
+    """24.11 and 26.05 show its components as plain jobs until it starts."""
+    accounts = f"JobID|Comment|SubmitLine\n9||sbatch {LINE}\n10||sbatch {LINE}\n"
     assert found(f"7|CA|site:1000|{SCRIPT}", accounts=accounts) == {OURS.tag: "9"}

@@ -57,19 +57,10 @@ class _Collection(dict):
 class Job:
     """Also of a job that is there `load` gives the first component only."""
 
-    def __init__(self, job_id: int) -> None:
-        self.id = job_id
-
     @staticmethod
     def load(job_id: int) -> SimpleNamespace:
         _ask()
         return _objects(SAID["job"][str(job_id)])[0]
-
-    def cancel(self) -> None:
-        """One that is not known is no error, as with the real one."""
-        said = SAID["job"][str(self.id)]
-        if isinstance(said, dict) and said["errno"] != 2017:
-            raise RPCError(said["message"])
 
 
 class Jobs:
