@@ -161,8 +161,8 @@ class SlurmBackend(SharedFolders):
 
     def _cancel(self, argv: Sequence[str]) -> None:
         done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        lines = done.stderr.splitlines()
-        if done.status and not (lines and all(_HAS_ENDED.search(line) for line in lines)):
+        errors = [line for line in done.stderr.splitlines() if "error" in line]
+        if done.status and not (errors and all(_HAS_ENDED.search(line) for line in errors)):
             raise failure(argv, done)
 
     def change(self, job_id: JobId, values: Mapping[str, str]) -> None:

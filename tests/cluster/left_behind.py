@@ -20,8 +20,8 @@ def cancel_if_failed(cluster: Cluster, item: pytest.Item, word: str) -> None:
     If it may take nodes away, give back those that take no jobs: the next tests wait for them.
     """
     if item.stash.get(FAILED, False):
-        rows = cluster.admin(["squeue", "--noheader", "--format=%A %j %Z %o"]).splitlines()
-        left = sorted({row.split()[0] for row in rows if word in row})
+        rows = cluster.admin(["squeue", "--noheader", "--format=%i %j %Z %o"]).splitlines()
+        left = sorted({row.split()[0].partition("+")[0] for row in rows if word in row})
         if left:
             cluster.admin(["scancel", *left])
         if any(item.get_closest_marker(name) for name in ("exclusive", "disruptive")):
