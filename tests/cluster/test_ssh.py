@@ -45,13 +45,14 @@ def test_killing_ssh_kills_its_remote_processes(installed: Cluster, workdir: Pat
     assert paislurm(installed, workdir, "cancel", job.name).returncode == 0
 
 
-def test_rsync_scp_and_sftp_copy_files_between_tasks(installed: Cluster, workdir: Path) -> None:
+def test_rsync_scp_sftp_and_pdsh_work_between_tasks(installed: Cluster, workdir: Path) -> None:
     ways = {
         "rsync": "rsync -ae ssh bytes worker-0:rsync; rsync worker-0:rsync back.rsync",
         "scp": "scp -q bytes worker-0:scp; scp -qO worker-0:scp back.scp",
         "sftp": "printf 'put bytes sftp\\nget sftp back.sftp\\n' | sftp -q -b - worker-0",
     }
     calls = ["head -c 2000000 /dev/urandom >bytes", *ways.values(), *(f"cmp bytes back.{way}" for way in ways)]
+    calls += ["pdsh -w worker-0 true", "! pdsh -w worker-9 true"]
     command = " && ".join(calls).replace("; ", " && ")
     roles = role("master", 1, command, succeeded=1) + role("worker", 1, WAITS)
     job = submit(installed, workdir, roles.replace("memoryMB: 100", "memoryMB: 1000"))

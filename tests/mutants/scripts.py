@@ -119,9 +119,9 @@ SCRIPTS = (
         ("tests/unit/runtime/test_containers.py", "-k", "fstab"),
     ),
     Mutant(
-        "the last port of ssh counts, not the first", "templates/runtime/remote_exec/ssh.sh",
-        "    p) PSL_SSH_PORT=${PSL_SSH_PORT:-$OPTARG} ;;\n",
-        "    p) PSL_SSH_PORT=$OPTARG ;;\n",
+        "the last port of ssh counts, not the first", "templates/runtime/remote_exec/ssh_arguments.sh",
+        "  if [[ $PSL_SSH_PORT || ! $port ]]; then\n",
+        "  if [[ ! $port ]]; then\n",
         ("tests/unit/runtime/test_find.py", "-k", "port_of_ssh"),
     ),
 )  # fmt: skip

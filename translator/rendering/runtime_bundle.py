@@ -82,6 +82,7 @@ _BATCH = (
     _section("node/gpu_errors", "gpus"),
     _section("remote_exec/client"),
     _section("remote_exec/outside", *BASH_PARTS),
+    _section("remote_exec/ssh_arguments"),
     _section("remote_exec/ssh"),
     _section("remote_exec/terminal"),
     _section("remote_exec/peer"),

@@ -57,18 +57,19 @@ write_environment() {
   } >env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
 }
 
-# print_launcher_settings: print variables that make MPI launchers start their daemons with the ssh
-# of the tasks. Launchers that find Slurm's variables would call srun, which containers lack, and
-# which would not start daemons in the named task. Values that the commands set take precedence.
-# Hydra would give Slurm's options for srun (since 23.11) to ssh.
+# print_launcher_settings: print variables that make pdsh and MPI launchers start their daemons with
+# the ssh of the tasks. Launchers that find Slurm's variables would call srun, which containers
+# lack, and which would not start daemons in the named task. Values that the commands set take
+# precedence. Hydra would give Slurm's options for srun (since 23.11) to ssh.
 # Source: Open MPI 4, mpirun(1), MCA; PRRTE, plm/ssh; MPICH, "Using the Hydra process manager";
-# Intel MPI, Hydra environment.
+# Intel MPI, Hydra environment; pdsh(1).
 print_launcher_settings() {
   cat_stdin <<'END_OF_SETTINGS'
 export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=ssh OMPI_MCA_ras=^slurm
 export PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent=ssh PRTE_MCA_ras=^slurm
 export HYDRA_LAUNCHER=ssh HYDRA_RMK=user I_MPI_HYDRA_BOOTSTRAP=ssh
 unset HYDRA_LAUNCHER_EXTRA_ARGS I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS
+export PDSH_RCMD_TYPE=ssh
 END_OF_SETTINGS
 }
 
@@ -109,15 +110,16 @@ list_instances() {
   PSL_INSTANCES_LINE=PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED
 }
 
-# write_programs: write the job's own ssh, scp, sftp and paislurm-peer into a folder that is first
-# on the PATH of every task.
+# write_programs: write the job's own ssh, scp, sftp, pdsh and paislurm-peer into a folder that is
+# first on the PATH of every task.
 write_programs() {
-  local folder=$PSL_ATTEMPT_FOLDER/bin
+  local folder=$PSL_ATTEMPT_FOLDER/bin program
   print_program ssh >"$folder/ssh" || return
   print_program peer >"$folder/paislurm-peer" || return
-  print_copier >"$folder/scp" || return
-  print_copier >"$folder/sftp" || return
-  chmod 0700 "$folder"/{ssh,scp,sftp,paislurm-peer}
+  for program in scp sftp pdsh; do
+    print_user_of_ssh >"$folder/$program" || return
+  done
+  chmod 0700 "$folder"/{ssh,scp,sftp,pdsh,paislurm-peer}
   write_host_discovery "$folder/discover_hosts.sh"  # only: spare
 }
 
@@ -129,17 +131,19 @@ print_program() {
   printf '%s %s "$@"\n' "$PSL_QUOTED" "$PSL_ATTEMPT"
 }
 
-# print_copier: print a scp or sftp that runs the node's program with the job's ssh; without -S it
-# uses /usr/bin/ssh.
-# Source: scp(1), sftp(1), -S.
-print_copier() {
-  cat_stdin <<'END_OF_COPIER'
+# print_user_of_ssh: print a scp, sftp or pdsh that runs the node's program with the job's ssh.
+# Without -S, scp and sftp use /usr/bin/ssh, and pdsh exits with 0 even if no command ran.
+# Source: scp(1), sftp(1), pdsh(1), -S.
+print_user_of_ssh() {
+  cat_stdin <<'END_OF_PROGRAM'
 #!/usr/bin/env bash
-mapfile -t programs < <(type -aP "${0##*/}")
+name=${0##*/} option=(-S)
+[[ $name == pdsh ]] || option+=("${0%/*}/ssh")
+mapfile -t programs < <(type -aP "$name")
 for program in ${programs[@]+"${programs[@]}"}; do
-  [[ $program -ef $0 ]] || exec "$program" -S "${0%/*}/ssh" "$@"
+  [[ $program -ef $0 ]] || exec "$program" "${option[@]}" "$@"
 done
-printf '%s: command not found\n' "${0##*/}" >&2
+printf '%s: command not found\n' "$name" >&2
 exit 127
-END_OF_COPIER
+END_OF_PROGRAM
 }

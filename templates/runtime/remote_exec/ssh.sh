@@ -2,8 +2,6 @@
 # users, mpirun, horovodrun and rsync.
 # Source: ssh(1) of OpenSSH, for options and for the status 255 of what is not the command's own.
 
-# All options of ssh; those that mean nothing here are ignored.
-readonly PSL_SSH_OPTIONS=':46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:'
 # The program that scp and sftp request, by its path in the distributions.
 # Source: packages of OpenSSH of Debian, Red Hat, SUSE and Alpine.
 # shellcheck disable=SC2016 # for the shell of the other task
@@ -15,81 +13,52 @@ echo "paislurm: ssh: there is no sftp-server where the task runs; scp -O copies 
 exit 255'
 
 # ssh_main FOLDER ATTEMPT [OPTION ...] [USER@]HOST [COMMAND ...]: run a command, or else a shell, in
-# the task that HOST names. For other hosts run the ssh of the node.
+# the task that HOST names. For other hosts, and to print settings, run the ssh of the node.
 ssh_main() {
-  local terminal
   open_attempt "$1" "$2" || exit 255
   shift 2
   read_ssh_arguments "$@"
+  if [[ $PSL_SSH_QUERY ]]; then
+    real_ssh "$PSL_SSH_QUERY needs OpenSSH, which is not here" "$@"
+  fi
   [[ $PSL_SSH_HOST ]] || refuse "usage: ssh [options] ROLE-INDEX [command]"
-  find_task "$PSL_SSH_HOST" "$PSL_SSH_PORT" || real_ssh "$PSL_SSH_HOST" "$@"
-  terminal=$PSL_SSH_TERMINAL
-  set -- ${PSL_SSH_COMMAND[@]+"${PSL_SSH_COMMAND[@]}"}
-  if [[ $PSL_SSH_SUBSYSTEM ]]; then
-    [[ $* == sftp ]] || refuse "there is no subsystem $* without a daemon"
-    set -- "$PSL_SFTP_SERVER"
+  find_task "$PSL_SSH_HOST" "$PSL_SSH_PORT" || real_ssh "" "$@"
+  if [[ $PSL_SSH_FORWARD && $PSL_SSH_CLEAR != yes ]]; then
+    needs_daemon "$PSL_SSH_FORWARD"
   fi
+  if [[ $PSL_SSH_REFUSAL ]]; then
+    refuse "$PSL_SSH_REFUSAL"
+  fi
+  set_remote_command
   [[ $PSL_SSH_INPUT ]] || exec </dev/null
-  if ((!$#)); then
-    set -- 'exec bash'
-    terminal=${terminal:-yes}
-  fi
-  if [[ $terminal != yes || ! -t 0 || ! -t 1 ]]; then
-    terminal=''
-  fi
   if [[ $PSL_SSH_BACKGROUND ]]; then
-    exec_in_task "$PSL_FOUND_ROLE" "$PSL_FOUND_SLOT" "$*" &
+    [[ $PSL_SSH_COMMAND ]] || refuse "-f needs a command"
+    # The caller sees no later status, so wait until the task answers.
+    (exec_in_task "$PSL_FOUND_ROLE" "$PSL_FOUND_SLOT" :) || exit
+    exec_in_task "$PSL_FOUND_ROLE" "$PSL_FOUND_SLOT" "$PSL_SSH_COMMAND" &
     exit 0
   fi
-  exec_in_task "$PSL_FOUND_ROLE" "$PSL_FOUND_SLOT" "$*" "$terminal"
+  if [[ ! $PSL_SSH_COMMAND ]]; then
+    PSL_SSH_COMMAND='exec bash'
+    : "${PSL_SSH_TERMINAL:=yes}"
+  fi
+  if [[ $PSL_SSH_TERMINAL != yes || ! -t 0 || ! -t 1 ]]; then
+    PSL_SSH_TERMINAL=''
+  fi
+  exec_in_task "$PSL_FOUND_ROLE" "$PSL_FOUND_SLOT" "$PSL_SSH_COMMAND" "$PSL_SSH_TERMINAL"
 }
 
-# read_ssh_arguments WORD ...: set PSL_SSH_* to the host, the command and the options of ssh.
-# Options can come before and after the host.
-read_ssh_arguments() {
-  local letter OPTIND=1
-  PSL_SSH_HOST='' PSL_SSH_PORT='' PSL_SSH_INPUT=yes PSL_SSH_BACKGROUND=''
-  PSL_SSH_TERMINAL='' PSL_SSH_SUBSYSTEM=''
-  while :; do
-    OPTIND=1
-    while getopts "$PSL_SSH_OPTIONS" letter "$@"; do
-      read_ssh_option "$letter"
-    done
-    shift $((OPTIND - 1))
-    if [[ $PSL_SSH_HOST ]] || ((!$#)); then
-      break
+# set_remote_command: replace PSL_SSH_COMMAND by the command of a setting or a subsystem.
+set_remote_command() {
+  if [[ ${PSL_SSH_REMOTE:-none} != none ]]; then
+    if [[ $PSL_SSH_COMMAND ]]; then
+      refuse "RemoteCommand cannot be used with a command"
     fi
-    PSL_SSH_HOST=${1##*@}
-    shift
-  done
-  PSL_SSH_COMMAND=("$@")
-}
-
-# read_ssh_option LETTER: record an option of ssh, with its value in OPTARG from getopts.
-read_ssh_option() {
-  case $1 in
-    n) PSL_SSH_INPUT='' ;;
-    f) PSL_SSH_INPUT='' PSL_SSH_BACKGROUND=yes ;;
-    p) PSL_SSH_PORT=${PSL_SSH_PORT:-$OPTARG} ;;
-    o) read_ssh_setting "$OPTARG" ;;
-    t) PSL_SSH_TERMINAL=yes ;;
-    T) PSL_SSH_TERMINAL=no ;;
-    s) PSL_SSH_SUBSYSTEM=yes ;;
-    D | L | O | R | W | w | N) refuse "-$1 is not possible without a daemon" ;;
-    V)
-      log "ssh of the job, without a daemon"
-      exit 0
-      ;;
-    \? | :) refuse "unknown option -$OPTARG" ;;
-  esac
-}
-
-# read_ssh_setting SETTING: record the port of `-o Port=N`. The first value of an option counts.
-# Source: ssh_config(5).
-read_ssh_setting() {
-  local form='^port[[:space:]]*[=[:space:]][[:space:]]*"?([0-9]+)"?$'
-  if [[ ${1,,} =~ $form ]]; then
-    PSL_SSH_PORT=${PSL_SSH_PORT:-${BASH_REMATCH[1]}}
+    PSL_SSH_COMMAND=$PSL_SSH_REMOTE
+  fi
+  if [[ $PSL_SSH_SUBSYSTEM ]]; then
+    [[ $PSL_SSH_COMMAND == sftp ]] || refuse "subsystem $PSL_SSH_COMMAND needs a daemon"
+    PSL_SSH_COMMAND=$PSL_SFTP_SERVER
   fi
 }
 
@@ -171,8 +140,8 @@ find_slot() {
   PSL_FOUND_SLOT=$PSL_PEER_SLOT PSL_FOUND_PORTS=$PSL_PEER_SSH
 }
 
-# real_ssh HOST ARGUMENT ...: become the ssh of the node, with the same arguments. If the node has
-# none, refuse the host.
+# real_ssh REFUSAL ARGUMENT ...: become the ssh of the node, with the same arguments. If the node
+# has none, refuse; without REFUSAL because the host is no task.
 real_ssh() {
   local program role list=''
   local -a programs
@@ -187,5 +156,5 @@ real_ssh() {
       list+="..$((PSL_INSTANCES[role] - 1))"
     fi
   done
-  refuse "$1 is no task of this job; its tasks are$list"
+  refuse "${1:-$PSL_SSH_HOST is no task of this job; its tasks are$list}"
 }

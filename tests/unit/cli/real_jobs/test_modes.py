@@ -102,7 +102,7 @@ def test_all_written_files_are_private(run: Runner, tmp_path: Path, monkeypatch:
         said = run("submit", file, "--backend", "local", "--wait")
     assert said.code == 0, said.err
     of_the_backend = {"srun", "scontrol", "scancel"}
-    assert private_programs(tmp_path) == {"ssh", "scp", "sftp", "paislurm-peer"} | of_the_backend
+    assert private_programs(tmp_path) == {"ssh", "scp", "sftp", "pdsh", "paislurm-peer"} | of_the_backend
     (log,) = (tmp_path / "home").glob("jobs/*/attempts/0/logs/*/0.stdout.log")
     assert log.read_text().splitlines()[-1] == str(len(SECRET) + 1)
     assert run("status", "demo").code == 0
