@@ -10,7 +10,10 @@ from subprocess import PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Enough = Callable[[bytes | bytearray, bytes | bytearray], bool]
+    """Return whether an output and errors are all that is wanted."""
 
 MAX_ANSWER = 64 << 20
 """Limit for each output, in bytes: six times the output for 10,000 jobs or nodes."""
@@ -29,15 +32,23 @@ class Ended(NamedTuple):
     stderr: bytes
 
 
-def run_bounded(argv: Sequence[str], data: bytes, *, timeout: float, **options: Any) -> Ended:
+def run_bounded(
+    argv: Sequence[str],
+    data: bytes,
+    *,
+    timeout: float,
+    enough: Enough = lambda *_: False,
+    **options: Any,
+) -> Ended:
     """Run a program with `data` as its input; kill it after `timeout` seconds. `options` go to Popen.
 
+    Kill it as soon as `enough` is true of its output and errors, which is asked every second at least.
     Raises OSError if the program cannot be started, and TooLongError if its output is too long.
     """
     until, found = time.monotonic() + timeout, (bytearray(), bytearray())
     with Popen(argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, **options) as process:
         try:
-            _exchange(process, data, found, until)
+            _exchange(process, data, found, until, enough)
             status = process.wait(max(0, until - time.monotonic()))
         except TimeoutExpired:
             status = None
@@ -48,7 +59,13 @@ def run_bounded(argv: Sequence[str], data: bytes, *, timeout: float, **options: 
     return Ended(status, bytes(found[0]), bytes(found[1]))
 
 
-def _exchange(process: Popen[bytes], data: bytes, found: tuple[bytearray, bytearray], until: float) -> None:
+def _exchange(
+    process: Popen[bytes],
+    data: bytes,
+    found: tuple[bytearray, bytearray],
+    until: float,
+    enough: Enough,
+) -> None:
     """Write `data` to a program and read both of its outputs to the end."""
     left = memoryview(data)
     with selectors.DefaultSelector() as selector:
@@ -61,9 +78,9 @@ def _exchange(process: Popen[bytes], data: bytes, found: tuple[bytearray, bytear
         else:
             process.stdin.close()
         while selector.get_map():
-            if (seconds := until - time.monotonic()) <= 0:
+            if (seconds := until - time.monotonic()) <= 0 or enough(*found):
                 raise TimeoutExpired(process.args, 0)
-            for key, _ in selector.select(seconds):
+            for key, _ in selector.select(min(seconds, 1)):
                 stream, into = key.data
                 if into is not None:
                     is_open = _read_chunk(key.fd, into)

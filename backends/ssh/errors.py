@@ -83,6 +83,14 @@ def no_answer(address: Address) -> UnreachableError:
     return _error("E543", f"{address} printed invalid output for the folder for jobs", hint)
 
 
+def start_file(address: Address, files: str, words: str) -> UnreachableError:
+    """Return the error for a start file after which no command runs; `words` is what it printed."""
+    said = f": {_last(words)[:300]}" if words.strip() else ""
+    message = f"a start file at {address} ({files}) ended or replaced the shell, read its input, or hangs{said}"
+    hint = f"let it do so only if `[[ $- == *i* ]]`; `{address.command} \"bash -lc 'echo in'\"` must print `in`"
+    return _error("E543", message, hint)
+
+
 def broken(address: Address, what: str) -> UnreachableError:
     """Return the error for a connection that broke or timed out: the command may have been executed."""
     message = f"the connection to {address} broke; `{what}` may or may not have been executed"

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from .openssh import fingerprint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ..bounded_run import Enough
     from .transport import Address, Sent
 
 CONNECT_SECONDS = 15
@@ -40,25 +42,28 @@ class FabricTransport:
         self._address = address
         self._connection: Any = None
 
-    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
-        channel = self._session()
-        stdout, stderr = bytearray(), bytearray()
-        watchdog = threading.Timer(timeout, channel.close)
-        watchdog.daemon = True
-        watchdog.start()
+    def exchange(self, line: str, stdin: bytes, timeout: float, enough: Enough) -> tuple[bytes, bytes]:
+        channel, until = self._session(), time.monotonic() + timeout
+        stdout, stderr, changed = bytearray(), bytearray(), threading.Event()
+        ended: list[int] = []
         try:
             channel.exec_command(line)
-            of_errors = _thread(_drain, channel, channel.recv_stderr, stderr)
+            for receive, into in ((channel.recv, stdout), (channel.recv_stderr, stderr)):
+                _thread(_drain, channel, receive, into, ended, changed)
             _thread(_feed, channel, stdin)
-            _drain(channel, channel.recv, stdout)
-            of_errors.join()
-        except Exception:  # noqa: BLE001 - paramiko raises many types; the caller checks the output
-            self._drop()
+            while len(ended) < 2 and time.monotonic() < until and not enough(stdout, stderr):
+                changed.wait(1)
+                changed.clear()
+            is_broken = len(ended) == 2 and channel.recv_exit_status() < 0 and not enough(stdout, stderr)
+        except Exception:  # noqa: BLE001 - paramiko raises many types
+            is_broken = True
         finally:
-            watchdog.cancel()
             channel.close()
         if max(len(stdout), len(stderr)) > MAX_ANSWER:
             raise TooLongError
+        if is_broken:
+            self._drop()
+            raise ConnectionError
         return bytes(stdout), bytes(stderr)
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:
@@ -180,13 +185,19 @@ def _thread(target: Callable[..., None], *args: object) -> threading.Thread:
     return thread
 
 
-def _drain(channel: Any, receive: Callable[[int], bytes], into: bytearray) -> None:
+def _drain(
+    channel: Any, receive: Callable[[int], bytes], into: bytearray, ended: list[int], changed: threading.Event
+) -> None:
+    """Receive until the end of a stream, with an event for each change; count the end in `ended`."""
     with suppress(OSError, EOFError):
         while piece := receive(CHUNK):
             into += piece
+            changed.set()
             if len(into) > MAX_ANSWER:
                 channel.close()
-                return
+                break
+    ended.append(len(into))
+    changed.set()
 
 
 def _feed(channel: Any, data: bytes) -> None:

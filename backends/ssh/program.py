@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paislurm.translator.errors import UnreachableError
 from paislurm.translator.files.private import open_private, remove
@@ -23,9 +23,12 @@ from .openssh import no_new_keys, scanned_key, socket_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..bounded_run import Enough
     from .transport import Address, Sent
 
 CHECK_SECONDS, OPEN_SECONDS = 10.0, 45.0
+_BROKEN = 255
+"""The status of ssh after an error of its own. Source: ssh(1), EXIT STATUS."""
 _NO_CONNECTION = "UNKNOWN port 65535"
 """The message of ssh if it finds no shared connection and may not open one itself."""
 ALWAYS = (
@@ -78,8 +81,11 @@ class ProgramTransport:
             return False
         return not done.returncode
 
-    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
-        _, stdout, stderr = self._run_over_connection(["ssh", "-T"], [self._address.host, line], stdin, timeout)
+    def exchange(self, line: str, stdin: bytes, timeout: float, enough: Enough) -> tuple[bytes, bytes]:
+        after = [self._address.host, line]
+        status, stdout, stderr = self._run_over_connection(["ssh", "-T"], after, stdin, timeout, enough=enough)
+        if status == _BROKEN and not enough(stdout, stderr):
+            raise ConnectionError
         return stdout, stderr
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:
@@ -106,23 +112,23 @@ class ProgramTransport:
         os.execvp("ssh", argv)  # noqa: S606 - the words are ours
 
     def _run_over_connection(
-        self, before: Sequence[str], after: Sequence[str], stdin: bytes, timeout: float
+        self, before: Sequence[str], after: Sequence[str], stdin: bytes, timeout: float, **options: Any
     ) -> tuple[int, bytes, bytes]:
         """Run a program over the shared connection; if the connection has closed, reopen it once."""
-        done = self._try(before, after, stdin, timeout)
+        done = self._try(before, after, stdin, timeout, **options)
         if _found_no_connection(*done):
             self._is_open = False
-            done = self._try(before, after, stdin, timeout)
+            done = self._try(before, after, stdin, timeout, **options)
             if _found_no_connection(*done):
                 raise errors.not_reached(self._address, "the shared connection takes no more sessions")
         self._is_open = done[0] in (0, 1)
         return done
 
     def _try(
-        self, before: Sequence[str], after: Sequence[str], stdin: bytes, timeout: float
+        self, before: Sequence[str], after: Sequence[str], stdin: bytes, timeout: float, **options: Any
     ) -> tuple[int, bytes, bytes]:
         self._open()
-        return self._run([*before, *self._options(SHARED), *after], stdin, timeout)
+        return self._run([*before, *self._options(SHARED), *after], stdin, timeout, **options)
 
     def _open(self) -> None:
         """Open the shared connection unless it exists; a lock lets only one process log in."""
@@ -198,16 +204,16 @@ class ProgramTransport:
     def _socket(self) -> str:
         return self._settings["controlpath"] if self._has_own_path else socket_path(self._settings, self._address.host)
 
-    def _run(self, argv: Sequence[str], stdin: bytes, timeout: float) -> tuple[int, bytes, bytes]:
+    def _run(self, argv: Sequence[str], stdin: bytes, timeout: float, **options: Any) -> tuple[int, bytes, bytes]:
         try:
-            done = run_bounded(argv, stdin, timeout=timeout, env=_without_prompts(), start_new_session=True)
+            done = run_bounded(argv, stdin, timeout=timeout, env=_without_prompts(), start_new_session=True, **options)
         except FileNotFoundError:
             raise errors.not_reached(self._address, f"`{argv[0]}` is not on PATH; install OpenSSH's client") from None
         return (-1 if done.status is None else done.status), done.stdout, done.stderr
 
 
 def _found_no_connection(status: int, stdout: bytes, stderr: bytes) -> bool:
-    return status == 255 and not stdout and _NO_CONNECTION.encode() in stderr
+    return status == _BROKEN and not stdout and _NO_CONNECTION.encode() in stderr
 
 
 def _without_prompts() -> dict[str, str]:

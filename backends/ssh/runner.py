@@ -1,7 +1,7 @@
 """Run programs on a login node, over either transport, with the interface for this machine.
 
-Any login shell (bash, tcsh, fish) can read the line that is sent, and profiles may print anything before the program
-starts. Nothing of paislurm is installed there: scripts are bash and are sent with each call.
+Any login shell (bash, tcsh, fish) can read the line that is sent. Start files may print anything before the program
+starts, and go on after it. Nothing of paislurm is installed there: scripts are bash and are sent with each call.
 """
 
 from __future__ import annotations
@@ -35,8 +35,15 @@ FIRST_PAUSE, MAX_PAUSE = 60.0, 960.0
 _TIMED_OUT, _FORBIDDEN, _NOT_FOUND, _SIGNALS = 124, 126, 127, 128
 """Source: timeout(1), EXIT STATUS; bash(1), EXIT STATUS."""
 
+_SHELL_SECONDS = 9.0
+"""How long a login shell may take for its start file; profiles of `bash -l` may take all of SLACK."""
+_TAIL = 1 << 18
+"""Bytes to search for the end of a program: more than a transport reads at a time."""
+
+_SIGN = b"\npaislurm-shell\n"
 _RECEIVE = (
-    'exec bash -c \'IFS= read -r script && exec 3<&0 </dev/null && exec bash -lc "$(printf %s "$script" | base64 -d)"\''
+    'exec bash -c \'IFS=" " read -r word script && [ "$word" = paislurm ] && printf "\\n%s-shell\\n" $word && '
+    'exec 3<&0 </dev/null && exec bash -lc "$(printf %s "$script" | base64 -d)"\''
 )
 """The same line for every program. The first line of its input is the script, out of reach of profiles."""
 _SCRUB = (
@@ -44,7 +51,10 @@ _SCRUB = (
     f'{"|".join(f"{prefix}*" for prefix in LEAKING)}) unset "$name" ;; esac; done'
 )
 _KILL_SECONDS = 5
-_STATUS = re.compile(rb"[0-9]{1,3}")
+_START_FILES = "~/.bashrc, ~/.zshenv, ~/.cshrc or config.fish"
+_PROFILES = "/etc/profile, ~/.bash_profile, ~/.bash_login or ~/.profile"
+"""What a login shell reads before a command, and `bash -l`. Source: bash(1), zsh(1), tcsh(1), fish(1)."""
+_END = rb"\n%b ([0-9]{1,3})\n"
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -72,9 +82,11 @@ def request(argv: Sequence[str], stdin: bytes, env: Mapping[str, str], timeout: 
         f"printf '\\n%s\\n' {mark} >&2",
         f"printf '\\n%s\\n' {mark}",
         shlex.join(["timeout", f"--kill-after={_KILL_SECONDS}", f"{timeout:g}", *argv]) + " <&3",
-        f"printf '\\n%s %s\\n' {mark} $?",
+        f"set -- '\\n%s %s\\n' {mark} $?",
+        'printf "$@" >&2',
+        'printf "$@"',
     ]
-    return Request(line=_RECEIVE, stdin=_encoded(script) + b"\n" + stdin, mark=mark.encode())
+    return Request(line=_RECEIVE, stdin=b"paislurm " + _encoded(script) + b"\n" + stdin, mark=mark.encode())
 
 
 def attached(argv: Sequence[str]) -> str:
@@ -94,16 +106,34 @@ def _encoded(lines: Sequence[str]) -> bytes:
 
 
 def outcome(asked: Request, stdout: bytes, stderr: bytes) -> Outcome:
-    """Return a program's output, without that of the profiles before it."""
-    start = b"\n" + asked.mark + b"\n"
-    words = stderr.partition(start)[2] if start in stderr else stderr
-    before, begun, rest = stdout.partition(start)
+    """Return a program's output, without that of the start files before and after it."""
+    start, end = b"\n" + asked.mark + b"\n", re.compile(_END % asked.mark)
+    words = end.split(stderr.partition(start)[2] if start in stderr else stderr)[0]
+    _, begun, rest = stdout.rpartition(start)
     if not begun:
-        return Outcome(began=False, status=None, stdout=before, stderr=words)
-    text, ended, status = rest.rpartition(b"\n" + asked.mark + b" ")
-    if not ended or not _STATUS.fullmatch(status.strip()):
-        return Outcome(began=True, status=None, stdout=rest, stderr=words)
-    return Outcome(began=True, status=int(status), stdout=text, stderr=words)
+        return Outcome(began=False, status=None, stdout=rest, stderr=words)
+    text, *ended = end.split(rest, maxsplit=1)
+    return Outcome(began=True, status=int(ended[0]) if ended else None, stdout=text, stderr=words)
+
+
+class Watch:
+    """Watch the output of a request: it is complete when the program has ended, or never begins."""
+
+    def __init__(self, asked: Request) -> None:
+        self._end = re.compile(_END % asked.mark)
+        self._ended: set[int] = set()
+        self._until: float | None = None
+        self._is_in = False
+
+    def is_over(self, stdout: bytes | bytearray, stderr: bytes | bytearray) -> bool:
+        """Return whether both outputs are complete, or no sign of our shell has come in time."""
+        if self._until is None:
+            self._until = time.monotonic() + _SHELL_SECONDS
+        self._is_in = self._is_in or _SIGN in stdout
+        for number, text in enumerate((stdout, stderr)):
+            if number not in self._ended and self._end.search(text, max(0, len(text) - _TAIL)):
+                self._ended.add(number)
+        return len(self._ended) == 2 or (not self._is_in and time.monotonic() > self._until)
 
 
 def remote_script(name: str, *words: str) -> list[str]:
@@ -152,15 +182,21 @@ class SshRunner:
             raise self._refusal
         asked = request(argv, stdin, env or {}, timeout)
         try:
-            done = outcome(asked, *self._transport.exchange(asked.line, asked.stdin, timeout + SLACK))
+            answer = self._transport.exchange(asked.line, asked.stdin, timeout + SLACK, Watch(asked).is_over)
         except TooLongError:
             raise too_long(argv) from None
+        except ConnectionError:
+            raise errors.broken(self._address, argv[0]) from None
         except UnreachableError as error:
             if error.diagnostics[0].code in REFUSALS:
                 self._refusal, self._again_at = error, time.monotonic() + self._pause
                 self._pause = min(MAX_PAUSE, 2 * self._pause)
             raise
         self._refusal, self._pause = None, FIRST_PAUSE
+        done = outcome(asked, *answer)
+        if not done.began:
+            files = _PROFILES if _SIGN in done.stdout else _START_FILES
+            raise errors.start_file(self._address, files, done.stderr.decode(errors="replace"))
         if done.status is None:
             raise errors.broken(self._address, argv[0])
         return done

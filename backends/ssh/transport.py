@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ..bounded_run import Enough
+
 _FORM = re.compile(
     r"(?:(?P<user>[\w.][\w.-]*)@)?(?P<host>[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?"
 )
@@ -69,10 +71,11 @@ class Transport(Protocol):
         """The name that users choose: `fabric` or `ssh`."""
         ...
 
-    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
+    def exchange(self, line: str, stdin: bytes, timeout: float, enough: Enough) -> tuple[bytes, bytes]:
         """Run a line. Return its standard output and standard error, which may be cut off.
 
-        Raises TooLongError if either is too long.
+        Stop reading when `enough` is true of both. Raises ConnectionError if the connection broke before, and
+        TooLongError if either is too long.
         """
         ...
 

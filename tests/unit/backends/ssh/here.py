@@ -37,15 +37,16 @@ class Here:
     def sbatch(self, text: str) -> None:
         self.program("sbatch", text)
 
-    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
+    def exchange(self, line: str, stdin: bytes, timeout: float, enough: object) -> tuple[bytes, bytes]:
+        del enough
         self.calls += 1
         env = {"HOME": str(self.home), "PATH": "/usr/bin:/bin"}
         done = subprocess.run(
             ["sh", "-c", line], input=stdin, capture_output=True, timeout=timeout, env=env, check=False
         )
-        script = b64decode(stdin.partition(b"\n")[0]).decode()
+        script = b64decode(stdin.split()[1]).decode()
         if self.calls in self.loses or (self.breaks_at and self.breaks_at in script):
-            return done.stdout[: len(done.stdout) // 2], b""
+            raise ConnectionError
         return done.stdout, done.stderr
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:

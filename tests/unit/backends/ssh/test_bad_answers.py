@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
@@ -105,9 +106,9 @@ class Liar:
         self.status = b"0"
         self.lies = 0
 
-    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
-        del line, timeout
-        script = b64decode(stdin.partition(b"\n")[0]).decode()
+    def exchange(self, line: str, stdin: bytes, timeout: float, enough: object) -> tuple[bytes, bytes]:
+        del line, timeout, enough
+        script = b64decode(stdin.split()[1]).decode()
         mark = script.partition("printf '\\n%s\\n' ")[2].split()[0].encode()
         text = next(text for text in ANSWERS if text in script)
         words, status = ANSWERS[text], b"0"
@@ -237,10 +238,10 @@ def test_an_endless_transport_answer_raises_a_backend_error(tmp_path: Path) -> N
 
 def test_the_library_refuses_an_endless_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fabric_transport, "MAX_ANSWER", 1 << 20)
-    endless, ended = bytearray(), []
-    channel = SimpleNamespace(close=lambda: ended.append(1))
-    fabric_transport._drain(channel, lambda count: b"x" * count, endless)
-    assert (ended, (1 << 20) < len(endless) <= (1 << 20) + fabric_transport.CHUNK) == ([1], True)
+    endless, closed, ended = bytearray(), [], []
+    channel = SimpleNamespace(close=lambda: closed.append(1))
+    fabric_transport._drain(channel, lambda count: b"x" * count, endless, ended, threading.Event())
+    assert (closed, (1 << 20) < len(endless) <= (1 << 20) + fabric_transport.CHUNK) == ([1], True)
 
 
 @pytest.mark.parametrize(
