@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,13 @@ LIVING = {
     "UNKNOWN": "unknown to this version: the job is UNKNOWN until Slurm reports another state",
 }
 MAX_DIGITS = 9
+_PAIR = re.compile(r"(?:(?:Derived)?ExitCode=)?([0-9]{1,3}):([0-9]{1,3})", re.IGNORECASE)
+"""An exit status and a signal. Source: sacct(1), ExitCode; scontrol(1), show job."""
+_SEFF = re.compile(r"(?:State: )?(\w+) \(exit code ([0-9]{1,3})\)", re.IGNORECASE)
+"""The end of a job, as seff of Slurm's contribs prints it."""
+_SIGNAL = re.compile(r"(?:signal )?(?:SIG)?([A-Z]\w+|[0-9]{1,2})(?: \([0-9]+\))?", re.IGNORECASE)
+_OUT_OF_MEMORY = 125
+"""The last seven bits of SIG_OOM, which Slurm prints in place of a signal. Source: slurm.h."""
 
 
 class ExitMeaning(Struct, frozen=True, kw_only=True):
@@ -117,7 +125,30 @@ class Explanation(Struct, frozen=True, kw_only=True):
 
 def is_exit(word: str) -> bool:
     """Return whether a word in the place of a job file is an exit code or its name: it has no dot, and no such file."""
-    return bool(re.fullmatch(r"-?[0-9]+|\w+", word)) and not Path(word).exists()
+    return bool(re.fullmatch(r"-?[0-9]+|\w+\+?", plain_word(word))) and not Path(word).exists()
+
+
+def plain_word(text: str) -> str:
+    """Return the exit status or state that Slurm's programs print otherwise, and 128 + N for signal N; else the text."""
+    if pair := _PAIR.fullmatch(text):
+        if int(pair[2]) == _OUT_OF_MEMORY:
+            return "OUT_OF_MEMORY"
+        return _of_signal(int(pair[2])) or (text if int(pair[2]) else str(int(pair[1])))
+    if seff := _SEFF.fullmatch(text):
+        return seff[2] if seff[1].upper() == "FAILED" else seff[1]
+    if text.upper().startswith("CANCELLED BY "):
+        return "CANCELLED"
+    names = {each.name.removeprefix("SIG"): each.value for each in signal.Signals}
+    found = _SIGNAL.fullmatch(text)
+    if found is None or text.isdecimal():
+        return text
+    number = int(found[1]) if found[1].isdecimal() else names.get(found[1].upper(), 0)
+    return _of_signal(number) or text
+
+
+def _of_signal(number: int) -> str:
+    """Return the exit status of a command that a signal ended, "" for no standard signal."""
+    return str(128 + number) if 0 < number < 32 else ""
 
 
 def explain_exit(session: Session, what: str | int, site: str | os.PathLike[str] | None = None) -> Explanation:
@@ -132,6 +163,7 @@ def explained(what: str, table: ExitTable) -> Explanation:
     """Return the meaning of a code, a name or a state. Raises NotFoundError."""
     from paislurm.backends.slurm.states import STATES, normalize, phase
 
+    what = plain_word(what)
     if what.removeprefix("-").isdecimal() and len(what) <= MAX_DIGITS:
         return Explanation(row=table.describe(int(what)), is_listed=int(what) in table.codes)
     named = table.named(what)
@@ -144,6 +176,6 @@ def explained(what: str, table: ExitTable) -> Explanation:
     if word in STATES:
         return Explanation(row=None, state=word, meaning=LIVING[phase(word).name])
     known = [*STATES, *(row.phrase for row in table.codes.values())]
-    valid = f"exit codes are numbers such as 137 or -1001; states are {', '.join(sorted(STATES))}"
+    valid = f"exit codes are numbers such as 137 or -1001, or Slurm's `0:9`; signals are `SIGKILL` or `signal 9`; states are {', '.join(sorted(STATES))}"
     hint = did_you_mean(what, known) or valid
     raise NotFoundError(Diagnostic(code="E524", message=f"`{what}` is no exit code, Slurm state or file", hint=hint))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paislurm.backends.slurm.states import CAUSES, STATES, Phase
-from paislurm.translator.app.exit_meaning import explained
+from paislurm.translator.app.exit_meaning import explained, is_exit
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.exit_codes.table import ExitTable, exit_codes
 from paislurm.translator.site.load import load_site
@@ -77,6 +77,29 @@ def test_an_exit_status_without_a_rule_comes_from_the_command() -> None:
 )
 def test_synonyms(word: str, code: int) -> None:
     assert explained(word, TABLE).record.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("printed", "plain"),
+    [
+        ("0:0", "0"), ("9:0", "9"), ("137:0", "137"), ("0:9", "137"), ("0:15", "143"), ("0:125", "OUT_OF_MEMORY"),
+        ("1:0", "1"), ("ExitCode=0:9", "137"), ("DerivedExitCode=2:0", "2"),
+        ("SIGKILL", "137"), ("sigterm", "143"), ("signal 9", "137"), ("Signal 9", "137"), ("signal KILL (9)", "137"),
+        ("signal SIGKILL", "137"), ("KILL", "137"), ("SIGUSR1", "138"), ("FAILED (exit code 1)", "1"),
+        ("State: OUT_OF_MEMORY (exit code 0)", "OUT_OF_MEMORY"), ("COMPLETED (exit code 0)", "COMPLETED"),
+        ("CANCELLED by 1000", "CANCELLED"), ("OUT_OF_ME+", "OUT_OF_MEMORY"), ("CANCELLED+", "CANCELLED"),
+    ],
+)  # fmt: skip
+def test_what_sacct_seff_and_scontrol_print_is_read(printed: str, plain: str) -> None:
+    assert is_exit(printed)
+    assert explained(printed, TABLE).record == explained(plain, TABLE).record
+
+
+@pytest.mark.parametrize("word", ["0:99", "1:2:3", "signal 99", "signal", "SIGNOTHING", "9:", "job:1.yaml", "a file"])
+def test_other_text_is_no_exit(word: str) -> None:
+    assert not is_exit(word) or word.isalpha()
+    with pytest.raises(NotFoundError):
+        explained(word, TABLE)
 
 
 def test_unknown_words_are_refused() -> None:

@@ -43,8 +43,8 @@ Forms of EVENTS, which are in the order of time, separated by commas:
 def command(session: Session, source: Source, *, scenario: str | None, as_json: bool) -> int:
     """Show the origin of the script's lines: lines of the job file, or rules. Or explain an exit code.
 
-    FILE is a job file, or - for standard input. CODE is an exit code, its name, the exit status of a command, or a
-    Slurm state; a file of that name comes first.
+    FILE is a job file, or - for standard input. CODE is an exit code, its name, the exit status of a command, a
+    Slurm state, or an end as sacct, scontrol and seff print it (0:9, SIGKILL); a file of that name comes first.
     """
     from ....app.exit_meaning import explain_exit, is_exit
     from ....app.scripts import ExplainedScript, explain
