@@ -73,6 +73,8 @@ def advice(
         return _advice(_missing("room"))
     if kind == BATCH:
         return _advice(_by_type(code, kind))
+    if may_miss and (row := _by_lines(last_lines)):
+        return _advice(row)
     if status == GENERAL and _lacks_module(last_lines):
         return _advice(_by_code()[NO_IMPORT])
     missing = missing_file(last_lines) if may_miss else None
@@ -146,6 +148,12 @@ def _rows() -> tuple[dict[str, Any], ...]:
 
 def _missing(what: str) -> dict[str, Any]:
     return next(row for row in _rows() if row.get("missing") == what)
+
+
+def _by_lines(last_lines: Sequence[str]) -> dict[str, Any] | None:
+    """Return the row whose expression one of the last lines matches."""
+    rows = (row for row in _rows() if "lines" in row)
+    return next((row for row in rows if any(re.search(row["lines"], line) for line in last_lines[-LINES:])), None)
 
 
 @cache

@@ -6,6 +6,7 @@ tasks may communicate with those on InfiniBand. Source: PAI protocol v2, infinib
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 _GPU_TRANSPORTS = {"nvidia": ",cuda", "amd": ",rocm"}
 """The transports that UCX needs for GPU memory. Source: UCX, list of main transports and aliases."""
 _DEFAULT_PORT = 1
+_SETS = re.compile(
+    r"\b(?:((?:NCCL|GLOO|TP)_SOCKET_IFNAME|FI_(?:TCP|VERBS)_IFACE|\w*(?:btl|oob)_tcp_if_include)"
+    r"|(NCCL_IB_HCA|\w*btl_openib_if_include)|(NCCL_IB_DISABLE))"
+    r"(?:=|(?<=_if_include)\s+)[\"']?=?([\w.:,-]+)(?![\w.:,$`/^-])"
+)
+"""A choice of an interface, an adapter or neither in a command. Values that bash expands, networks such as
+10.0.0.0/8 and exclusions are not read. Source: the sources of `infiniband.yaml`."""
 Rows = tuple["Mapping[str, Any]", ...]
 """Rows of `infiniband.yaml`."""
 
@@ -154,7 +162,36 @@ def infiniband_options(infiniband: Infiniband | None) -> tuple[tuple[str, str | 
 
 
 def infiniband_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of InfiniBand without settings in the site profile, and of roles without it beside roles with it."""
+    """Warn of InfiniBand that the profile or some roles lack, and of choices in commands that contradict the profile."""
+    return (*_missing_warnings(job, site), *(_choice_warnings(job, site.infiniband) if site.infiniband else ()))
+
+
+def _choice_warnings(job: Job, infiniband: Infiniband) -> Iterator[Diagnostic]:
+    """Yield a warning for each choice of a role's commands that contradicts the site profile."""
+    for role in job.roles:
+        texts = (role.command.text, *(script.text for script in role.hooks.scripts))
+        for choice in dict.fromkeys(found.groups() for text in texts for found in _SETS.finditer(text)):
+            interface, adapter, off, value = choice
+            says = _contradiction(bool(adapter), bool(off), value, role, infiniband)
+            if says:
+                message = f"the commands of {role.name} set {interface or adapter or off} to {value}, {says}"
+                hint = "leave it out: tasks get the choices of the site profile, which `paislurm script` shows"
+                yield Diagnostic(code="W417", message=message, path=role.paths.role, hint=hint)
+
+
+def _contradiction(is_adapter: bool, turns_off: bool, value: str, role: Role, infiniband: Infiniband) -> str:
+    """Return what a choice contradicts, "" for nothing. NCCL reads names as prefixes, others read lists too."""
+    if turns_off:
+        is_wanted = role.resources.infiniband and value != "0"
+        return "which turns off the InfiniBand that the role asks for" if is_wanted else ""
+    known = infiniband.adapters if is_adapter else tuple(filter(None, (infiniband.interface, infiniband.ethernet)))
+    names = tuple(each.partition(":")[0] for each in value.split(",") if each)
+    if not known or value == "lo" or any(each.startswith(names) for each in known):
+        return ""
+    return f"but the site profile has {folded(known)}"
+
+
+def _missing_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     asking = [role for role in job.roles if role.resources.infiniband]
     if not asking:
         return ()

@@ -163,6 +163,7 @@ PLANNING = {
     "W414": "an MPI world over components",
     "W415": "images whose MPI may not know PMIx",
     "W416": "a job that asks to be restarted by Slurm, which will not",
+    "W417": "a choice of network in the commands that contradicts the site profile",
     "W421": "fixed ports of tasks that share nodes",
     "W423": "a setting that the container runtime does not support",
     "W422": "a path on a file system that the site does not name",

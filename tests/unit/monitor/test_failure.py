@@ -224,6 +224,20 @@ def test_a_command_on_a_full_disk_gets_matching_advice(says: str, status: int) -
     assert "Python exits with it" not in said
 
 
+@pytest.mark.parametrize("status", [1, 127])
+@pytest.mark.parametrize(
+    ("says", "meaning"),
+    [
+        ("/tmp/c: line 3: RANK: unbound variable", "a variable has no value; commands run with `set -u`"),
+        ("ncclInternalError: Internal check failed.\nLast error:\nBootstrap : no socket interface found", "interface"),
+        ("RuntimeError: [enforce fail at device.cc:84] ifa != nullptr. Unable to find address for: eth0", "interface"),
+    ],
+)
+def test_the_last_lines_name_a_cause_whatever_the_status(says: str, meaning: str, status: int) -> None:
+    assert meaning in missed(says, "task", status)
+    assert meaning not in missed(says, "task", 137)
+
+
 def test_a_batch_script_on_a_full_disk_gets_matching_advice() -> None:
     seen = failed([task(0, state="STOPPED", exit_status=None, exit_code=-220, started_at=None), task(1)])
     lines = ("mktemp: failed to create directory: No space left on device", "paislurm: error: cannot make a folder")

@@ -105,3 +105,35 @@ def test_the_gid_index_of_the_profile_is_a_setting_of_the_script() -> None:
     found = compiled({"a": ON}, site=PARTITION + "infiniband: {adapters: [mlx5_0], gidIndex: 5}\n")
     assert "\nPSL_GID_INDEX='5'" in found.script
     assert "\nPSL_GID_INDEX='" not in compiled({"a": ON}).script
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("export NCCL_SOCKET_IFNAME=eno1", "set NCCL_SOCKET_IFNAME to eno1, but the site profile has eth0,ib0"),
+        ("NCCL_SOCKET_IFNAME='=eno1' python a.py", "NCCL_SOCKET_IFNAME to eno1"),
+        ("export GLOO_SOCKET_IFNAME=eno1 A=b", "GLOO_SOCKET_IFNAME to eno1"),
+        ("mpirun --mca btl_tcp_if_include eno1 -x A=b x", "btl_tcp_if_include to eno1"),
+        ("export OMPI_MCA_oob_tcp_if_include=eno1,bond0", "OMPI_MCA_oob_tcp_if_include to eno1,bond0"),
+        ("export NCCL_IB_HCA=mlx4_0:1", "NCCL_IB_HCA to mlx4_0:1, but the site profile has mlx5_0"),
+        ("mpirun -x NCCL_IB_DISABLE=1 x", "NCCL_IB_DISABLE to 1, which turns off the InfiniBand"),
+        ("export NCCL_SOCKET_IFNAME=eth0", ""),
+        ("export NCCL_SOCKET_IFNAME=ib", ""),
+        ("export NCCL_SOCKET_IFNAME=eno1,ib0", ""),
+        ("export NCCL_SOCKET_IFNAME=^docker", ""),
+        ("export NCCL_SOCKET_IFNAME=$MINE", ""),
+        ("export NCCL_SOCKET_IFNAME=e$MINE", ""),
+        ("export GLOO_SOCKET_IFNAME=lo", ""),
+        ("mpirun --mca btl_tcp_if_include 10.0.0.0/8 x", ""),
+        ("export NCCL_IB_HCA=mlx5", ""),
+        ("export NCCL_IB_DISABLE=0 NCCL_DEBUG=INFO", ""),
+        ("unset NCCL_SOCKET_IFNAME other", ""),
+    ],
+)
+def test_a_choice_in_the_commands_that_contradicts_the_profile_is_warned_of(command: str, says: str) -> None:
+    found = compiled({"worker": {**ON, "commands": [command]}})
+    messages = [each.message for each in found.warnings if each.code == "W417"]
+    assert [says in each for each in messages] == [True] * bool(says), messages
+    assert not [
+        each for each in compiled({"a": {**ON, "commands": [command]}}, site=PARTITION).warnings if each.code == "W417"
+    ]
