@@ -66,6 +66,16 @@ COMPLETING counts as running: some node may still have processes. RECONFIG_FAIL 
 REQUEUE_FED.
 """
 
+ALLOCATED: dict[str, str] = {
+    "COMPLETING": "the job is ending: Slurm cleans up its nodes",
+    "RESIZING": "the job is changing its size",
+    "SIGNALING": "Slurm is sending a signal to the job",
+    "STAGE_OUT": "Slurm is copying the job's files out of a burst buffer",
+    "STOPPED": "the job is stopped by SIGSTOP: it keeps its nodes, and its tasks do not run until SIGCONT",
+    "SUSPENDED": "the job is suspended: its tasks do not run until Slurm resumes it",
+}
+"""What a job with nodes does in a state other than RUNNING. Source: squeue(1), JOB STATE CODES."""
+
 FORGOTTEN = "FORGOTTEN"
 """Not a state of Slurm: the controller has forgotten the job, and no accounts are kept."""
 

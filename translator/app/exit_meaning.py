@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from ..errors import Diagnostic, NotFoundError, did_you_mean
 from ..exit_codes.advice import UNLISTED, advice, retry_rule
 from ..exit_codes.table import UNEXPLAINED, Behaviour, ExitTable, code_of_status, conditions
+from ..monitor.without_result import FOLDER_NOT_SHARED, NO_LOG
 from .input.sites import find_site
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ _PAIR = re.compile(r"(?:(?:Derived)?ExitCode=)?([0-9]{1,3}):([0-9]{1,3})", re.IG
 _SEFF = re.compile(r"(?:State: )?(\w+) \(exit code ([0-9]{1,3})\)", re.IGNORECASE)
 """The end of a job, as seff of Slurm's contribs prints it."""
 _SIGNAL = re.compile(r"(?:signal )?(?:SIG)?([A-Z]\w+|[0-9]{1,2})(?: \([0-9]+\))?", re.IGNORECASE)
-_OUT_OF_MEMORY = 125
-"""The last seven bits of SIG_OOM, which Slurm prints in place of a signal. Source: slurm.h."""
+_NOT_SIGNALS = {NO_LOG: str(FOLDER_NOT_SHARED), 125: "OUT_OF_MEMORY"}
+"""What Slurm means by numbers in place of a signal; 125 is the end of its SIG_OOM. Source: slurm.h; runs of 22.05."""
 
 
 class ExitMeaning(Struct, frozen=True, kw_only=True):
@@ -131,9 +132,9 @@ def is_exit(word: str) -> bool:
 def plain_word(text: str) -> str:
     """Return the exit status or state that Slurm's programs print otherwise, and 128 + N for signal N; else the text."""
     if pair := _PAIR.fullmatch(text):
-        if int(pair[2]) == _OUT_OF_MEMORY:
-            return "OUT_OF_MEMORY"
-        return _of_signal(int(pair[2])) or (text if int(pair[2]) else str(int(pair[1])))
+        if (number := int(pair[2])) in _NOT_SIGNALS:
+            return _NOT_SIGNALS[number]
+        return _of_signal(number) or (text if number else str(int(pair[1])))
     if seff := _SEFF.fullmatch(text):
         return seff[2] if seff[1].upper() == "FAILED" else seff[1]
     if text.upper().startswith("CANCELLED BY "):
@@ -161,7 +162,7 @@ def explain_exit(session: Session, what: str | int, site: str | os.PathLike[str]
 
 def explained(what: str, table: ExitTable) -> Explanation:
     """Return the meaning of a code, a name or a state. Raises NotFoundError."""
-    from paislurm.backends.slurm.states import STATES, normalize, phase
+    from paislurm.backends.slurm.states import ALLOCATED, STATES, normalize, phase
 
     what = plain_word(what)
     if what.removeprefix("-").isdecimal() and len(what) <= MAX_DIGITS:
@@ -174,7 +175,7 @@ def explained(what: str, table: ExitTable) -> Explanation:
         row, meaning = table.states[word]
         return Explanation(row=row, state=word, meaning=meaning)
     if word in STATES:
-        return Explanation(row=None, state=word, meaning=LIVING[phase(word).name])
+        return Explanation(row=None, state=word, meaning=ALLOCATED.get(word) or LIVING[phase(word).name])
     known = [*STATES, *(row.phrase for row in table.codes.values())]
     valid = f"exit codes are numbers such as 137 or -1001, or Slurm's `0:9`; signals are `SIGKILL` or `signal 9`; states are {', '.join(sorted(STATES))}"
     hint = did_you_mean(what, known) or valid

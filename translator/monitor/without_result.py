@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
+from paislurm.backends.slurm.states import ALLOCATED, FORGOTTEN, Phase, phase
 
 from ..state.history import reasons_of
 from .job_status import (
@@ -125,9 +125,10 @@ def active(state: str, observation: Observation | None, evidence: Evidence) -> J
         case Phase.PENDING:
             return _waiting(observation, evidence)
         case Phase.RUNNING if not evidence.started:
-            return JobStatus.so_far("WAITING", "the nodes are allocated, the tasks are starting")
+            return JobStatus.so_far("WAITING", ALLOCATED.get(state, "the nodes are allocated, the tasks are starting"))
         case Phase.RUNNING | Phase.ENDED:
-            return JobStatus.so_far("RUNNING", "" if evidence.started else f"{label} reports {state}")
+            reason = ALLOCATED.get(state, "") if evidence.started else f"{label} reports {state}"
+            return JobStatus.so_far("RUNNING", reason)
         case Phase.UNKNOWN:
             return JobStatus.so_far("UNKNOWN", f"{label} reports the unknown state {state}")
 

@@ -83,7 +83,7 @@ def test_synonyms(word: str, code: int) -> None:
     ("printed", "plain"),
     [
         ("0:0", "0"), ("9:0", "9"), ("137:0", "137"), ("0:9", "137"), ("0:15", "143"), ("0:125", "OUT_OF_MEMORY"),
-        ("1:0", "1"), ("ExitCode=0:9", "137"), ("DerivedExitCode=2:0", "2"),
+        ("1:0", "1"), ("0:53", "-1405"), ("ExitCode=0:9", "137"), ("DerivedExitCode=2:0", "2"),
         ("SIGKILL", "137"), ("sigterm", "143"), ("signal 9", "137"), ("Signal 9", "137"), ("signal KILL (9)", "137"),
         ("signal SIGKILL", "137"), ("KILL", "137"), ("SIGUSR1", "138"), ("FAILED (exit code 1)", "1"),
         ("State: OUT_OF_MEMORY (exit code 0)", "OUT_OF_MEMORY"), ("COMPLETED (exit code 0)", "COMPLETED"),

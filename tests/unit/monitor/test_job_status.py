@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import FORGOTTEN
+from paislurm.backends.slurm.states import FORGOTTEN, STATES, Phase
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow
 from paislurm.translator.monitor.determine import determine_status
 from paislurm.translator.monitor.job_status import Evidence, JobStatus
@@ -98,6 +98,13 @@ ENDINGS = [
     (observed("FUTURE_WORD"), None, "UNKNOWN", None, False),
     (None, None, "UNKNOWN", None, False),
 ]
+
+
+@pytest.mark.parametrize("word", [word for word, (_, found) in STATES.items() if found is Phase.RUNNING])
+def test_a_job_with_nodes_says_what_it_does(word: str) -> None:
+    """Only a job in the state RUNNING starts its tasks; UPDATE_DB is over in a moment."""
+    reason = job_status(observed(word), None, started=False).reason
+    assert (reason == "the nodes are allocated, the tasks are starting") == (word in ("RUNNING", "UPDATE_DB"))
 
 
 @pytest.mark.parametrize(("seen", "found", "state", "code", "ended"), ENDINGS)
