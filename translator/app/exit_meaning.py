@@ -130,7 +130,7 @@ def is_exit(word: str) -> bool:
 
 
 def plain_word(text: str) -> str:
-    """Return the exit status or state that Slurm's programs print otherwise, and 128 + N for signal N; else the text."""
+    """Return the exit status or state in what Slurm's programs print, 128 + N for signal N, else the text."""
     if pair := _PAIR.fullmatch(text):
         if (number := int(pair[2])) in _NOT_SIGNALS:
             return _NOT_SIGNALS[number]
@@ -177,6 +177,7 @@ def explained(what: str, table: ExitTable) -> Explanation:
     if word in STATES:
         return Explanation(row=None, state=word, meaning=ALLOCATED.get(word) or LIVING[phase(word).name])
     known = [*STATES, *(row.phrase for row in table.codes.values())]
-    valid = f"exit codes are numbers such as 137 or -1001, or Slurm's `0:9`; signals are `SIGKILL` or `signal 9`; states are {', '.join(sorted(STATES))}"
+    valid = "exit codes are numbers such as 137 or -1001, or Slurm's `0:9`; signals are `SIGKILL` or `signal 9`; "
+    valid += f"states are {', '.join(sorted(STATES))}"
     hint = did_you_mean(what, known) or valid
     raise NotFoundError(Diagnostic(code="E524", message=f"`{what}` is no exit code, Slurm state or file", hint=hint))

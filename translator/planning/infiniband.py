@@ -162,7 +162,7 @@ def infiniband_options(infiniband: Infiniband | None) -> tuple[tuple[str, str | 
 
 
 def infiniband_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of InfiniBand that the profile or some roles lack, and of choices in commands that contradict the profile."""
+    """Warn of InfiniBand that the profile or some roles lack, and of choices in commands that contradict the site."""
     return (*_missing_warnings(job, site), *(_choice_warnings(job, site.infiniband) if site.infiniband else ()))
 
 
