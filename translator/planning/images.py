@@ -99,11 +99,12 @@ def _plan(uri: str, settings: Containers) -> ImagePlan:
 
 
 def _path(uri: str, settings: Containers) -> str:
-    """Return the path of an image: an absolute path itself, or that of a reference with or without `docker://`."""
+    """Return the path of an image: an absolute path itself, or that of a reference to the same image."""
     if uri.startswith("/"):
         return uri
-    images = settings.images
-    return images.get(uri) or images.get(uri.removeprefix("docker://")) or ""
+    images, wanted = settings.images, reference_of(uri)
+    same = (path for name, path in images.items() if wanted is not None and reference_of(name) == wanted)
+    return images.get(uri) or images.get(uri.removeprefix("docker://")) or next(same, "")
 
 
 def _image_error(uri: str, settings: Containers, row: ContainerRuntime, where: str) -> Diagnostic | None:

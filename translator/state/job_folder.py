@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -236,7 +237,7 @@ class Store:
         self.ended.keep(set(names))
 
     def find(self, address: str, *, user: str) -> JobFolder:
-        """Return the job for an address: `user~name`, a name, or the backend's id.
+        """Return the job for an address: `user~name`, a name, or the backend's id, also of a component or a step.
 
         The user's own job has precedence for a name. Raises `NotFoundError` with similar names.
         """
@@ -247,7 +248,7 @@ class Store:
         others = [name for name in names if name.partition("~")[2] == address]
         if len(others) == 1:
             return JobFolder(path=self.jobs / others[0])
-        found = self.by_id(address.partition("+")[0])
+        found = self.by_id(re.split(r"[+.]", address)[0])
         if found is None:
             raise self._no_such_job(address, [name.removeprefix(f"{user}~") for name in names])
         return found

@@ -96,6 +96,7 @@ MEANING = {
     "W334": "a shell without input as the command",
     "W335": "a name that is not valid for a shell variable",
     "W336": "a switch or mapping without effect in protocol v1",
+    "W337": "a file of OpenPAI's runtime in a command",
     "W341": "a name or a size of protocol v1 that is not valid in v2",
     "W342": "an extra of protocol v1 that v2 gives a meaning",
 }
@@ -147,7 +148,7 @@ PLANNING = {
     "E428": "more components than the account or the QOS allows jobs",
     "E429": "a heterogeneous job that this Slurm cannot start",
     "E430": "spare nodes for a job that cannot have them",
-    "W401": "a virtual cluster without a site profile",
+    "W401": "a virtual cluster, and no site profile that maps any",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known",
     "W404": "the variables about all tasks are not exported",

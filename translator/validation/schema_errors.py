@@ -191,7 +191,7 @@ def _shortened(text: str) -> str:
 
 _WHOLE = re.compile(r"-?\d{1,10}", re.ASCII)
 """A whole number in quotes. YAML reads one of hundreds of digits as text, without quotes."""
-_AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
+_AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i|i?b(?:ytes?)?)?", re.IGNORECASE)
 _MIB = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
 _REST_OF_UNIT = re.compile(r"(?<=[wdhms])(?:eeks?|ays?|(?:ou)?rs?|in(?:ute)?s?|ec(?:ond)?s?)\b|\s", re.ASCII)
 """The part of `90 minutes` that `90m` does not have."""
@@ -203,7 +203,9 @@ def hint_at_value(key: str, what: str, value: object) -> str:
         return f"remove the quotes: `{value.strip()}`"
     if isinstance(value, str) and "number" in what and key.endswith("MB") and (hint := _in_mib(value)):
         return hint
-    if isinstance(value, (bool, int, float)) and what.startswith("text"):
+    if isinstance(value, str) and "number" in what and "<%" in value:
+        return "expressions apply to commands; for one number in several places use a YAML anchor: `&n 4`, then `*n`"
+    if isinstance(value, (bool, int, float)) and what.startswith(("text", "a name")):
         return "add quotes"
     if value is None:
         return "write a value, or remove it"

@@ -91,3 +91,14 @@ def test_several_files_give_one_document(files: tuple[str, str], run: Runner) ->
     good, bad = json.loads(run("check", "--json", *files).out)["checked"]
     assert [(each["job"], each["exit_status"]) for each in (good, bad)] == [("good", 0), (None, 3)]
     assert {"E201", "E203", "E350"} <= {each["code"] for each in bad["diagnostics"]}
+
+
+def test_a_name_without_room_for_the_user_is_refused_by_check_and_submit(run: Runner, tmp_path: Path) -> None:
+    """The longest name that is named works."""
+    most = 0
+    for length in (255, 0):
+        file = job_file(tmp_path, GOOD.replace("name: good", f"name: {'a' * (length or most)}"))
+        for words in (["check"], ["submit", "--backend", "local", "--wait"]):
+            said = run(*words, file)
+            assert (said.code, "E204: the name has 255 characters" in said.err) == ((3, True) if length else (0, False))
+            most = most or int(said.err.partition("have room for ")[2].split()[0])

@@ -91,6 +91,14 @@ def test_a_reference_is_mapped_to_a_path_of_the_site() -> None:
     assert made.plan.secrets == ("word",)
 
 
+@pytest.mark.parametrize(
+    "name", ["ubuntu", "library/ubuntu", "docker.io/library/ubuntu:latest", "docker://ubuntu:latest"]
+)
+@pytest.mark.parametrize("uri", ["ubuntu", "ubuntu:latest", "index.docker.io/library/ubuntu", "docker://ubuntu"])
+def test_an_image_of_the_site_is_found_by_any_of_its_names(name: str, uri: str) -> None:
+    assert compiled(uri, f'images: {{"{name}": /x, "ubuntu:22.04": /y}}').plan.roles[0].image_plan.path == "/x"
+
+
 def test_credentials_are_stored_only_as_a_secret_of_the_job() -> None:
     made = compiled()
     assert made.secrets == {"word": "a'b", "auth@image": "https://r.io\nme\nxa'b\n"}

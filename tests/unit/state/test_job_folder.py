@@ -29,8 +29,9 @@ def test_a_job_is_found_by_name_full_name_and_id(tmp_path: Path) -> None:
     only = job_folder(store.jobs, CREATED, INTENT, name="bob~other")
     (store.jobs / ".new-1").mkdir()
     (store.jobs / "no-job").mkdir()
-    of_alice = {address: store.find(address, user="alice") for address in ("demo", "other", "7", "7+1")}
-    assert of_alice == {"demo": mine, "other": only, "7": mine, "7+1": mine}
+    ids = ("7", "7+1", "7.batch", "7+1.0")
+    of_alice = {address: store.find(address, user="alice") for address in ("demo", "other", *ids)}
+    assert of_alice == {"demo": mine, "other": only, **dict.fromkeys(ids, mine)}
     assert [store.find(address, user="bob") for address in ("demo", "alice~demo")] == [hers, mine]
 
 

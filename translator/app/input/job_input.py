@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from ...site.profile import Site
     from ..session import Session
 
+MAX_FILE_NAME = 255
+"""Bytes of a file name. Source: pathconf(3), NAME_MAX of Linux's file systems."""
+
 
 def compile_source(
     session: Session,
@@ -98,6 +101,15 @@ def _secrets_of(source: Source) -> Mapping[str, Value]:
     return read_secrets(source.secrets)
 
 
+def name_errors(session: Session, compiled: Compiled) -> list[Diagnostic]:
+    """Return the error if a name is too long for a folder with the user's name before it."""
+    name, most = compiled.job.name, MAX_FILE_NAME - len(f"{session.user}~".encode())
+    if len(name) <= most:
+        return []
+    message = f"the name has {len(name)} characters; folders of {session.user}'s jobs have room for {most}"
+    return [Diagnostic(code="E204", message=message, hint="give the job a shorter name")]
+
+
 def check_source(session: Session, source: Source, *, quiet: bool = False) -> tuple[Compiled, list[Diagnostic]]:
     """Compile a job file and check the syntax of its commands with bash; return the result and all warnings.
 
@@ -120,7 +132,7 @@ def check_source(session: Session, source: Source, *, quiet: bool = False) -> tu
             session.warn(error.warnings)
         raise type(error)(dict.fromkeys([*error.diagnostics, *found])) from None
     found = bash_syntax_errors(compiled.job, compiled.document, session.environment)
-    found += code_size_errors(compiled, session)
+    found += [*code_size_errors(compiled, session), *name_errors(session, compiled)]
     if any(diagnostic.severity is Severity.ERROR for diagnostic in found):
         raise ProtocolError(found)
     if not quiet:

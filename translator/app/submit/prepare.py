@@ -16,7 +16,7 @@ from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, Unr
 from ...state.history import History
 from ...state.records import RetryPolicy
 from ..input.code_size import code_size_errors
-from ..input.job_input import compile_source, read_source, site_of
+from ..input.job_input import compile_source, name_errors, read_source, site_of
 from ..input.shell_options import with_shell_options
 from ..input.sites import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
 from ..input.slurm_version import installed_version, is_of_today
@@ -86,6 +86,8 @@ def prepare(
         if anew is None:
             raise
         compiled = _compile_all(session, ready, anew)
+    if long_names := [error for each in compiled for error in name_errors(session, each)]:
+        raise ProtocolError(long_names)
     if not is_remote(first.backend):
         errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, session))
         if errors:

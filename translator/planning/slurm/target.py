@@ -36,7 +36,8 @@ class SlurmTarget(Struct, frozen=True, kw_only=True):
 def virtual_cluster(job: Job, site: Site) -> VirtualCluster:
     """Return the target of the job's virtual cluster from the profile, or the partition of the same name.
 
-    Raises PlanError if the profile has neither. Source: PAI protocol v2, defaults.virtualCluster.
+    Raises PlanError if the profile maps virtual clusters, but not this one.
+    Source: PAI protocol v2, defaults.virtualCluster.
     """
     name = job.virtual_cluster
     mapped = site.virtual_cluster(name)
@@ -44,7 +45,7 @@ def virtual_cluster(job: Job, site: Site) -> VirtualCluster:
         return mapped
     if name in site.partitions:
         return VirtualCluster.of(partition=name)
-    if _needs_no_cluster(job) or not site.is_known:
+    if _needs_no_cluster(job) or not site.virtual_clusters:
         return VirtualCluster()
     known = [*site.virtual_clusters, *site.partitions]
     message = f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}"
@@ -60,11 +61,15 @@ def _needs_no_cluster(job: Job) -> bool:
 
 
 def cluster_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of a virtual cluster without a site profile."""
-    if site.is_known or _needs_no_cluster(job):
+    """Warn of a virtual cluster if the site profile maps none."""
+    name = job.virtual_cluster
+    is_mapped = site.virtual_cluster(name) is not None or name in site.partitions
+    if site.virtual_clusters or is_mapped or _needs_no_cluster(job):
         return ()
-    message = f"unknown virtual cluster {job.virtual_cluster!r}; the job goes to Slurm's default partition"
-    hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
+    message = f"unknown virtual cluster {name!r}; the job goes to Slurm's default partition"
+    hint = did_you_mean(name, list(site.partitions)) or (
+        "map it under `virtualClusters` of a site profile, or set extras.slurm.partition"
+    )
     return (Diagnostic(code="W401", message=message, path=job.paths.virtual_cluster, hint=hint),)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ...validation.diagnostics import DiagnosticCollector
 
 _CONTROLLER_WORDS = re.compile(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
+_OPENPAI_PROGRAM = re.compile(r"/usr/local/pai/(?:runtime|init)(?:\.d)?/[\w./-]*", re.ASCII)
 
 
 class BuiltCommand(Struct, frozen=True):
@@ -96,7 +97,10 @@ def _file_lines(path: Path, source: str, content: str, collector: DiagnosticColl
 
 
 def _warn_controller_words(items: Sequence[tuple[Path, str]], collector: DiagnosticCollector) -> None:
-    """Warn of placeholders that OpenPAI's controller replaced before the shell. Source: frameworkcontroller."""
+    """Warn of placeholders that OpenPAI's controller replaced before the shell, and of files of its runtime.
+
+    Source: frameworkcontroller; openpai-runtime, src/runtime.d.
+    """
     for path, text in items:
         match = _CONTROLLER_WORDS.search(text)
         if match:
@@ -104,6 +108,14 @@ def _warn_controller_words(items: Sequence[tuple[Path, str]], collector: Diagnos
             message = f"`{match[0]}` reaches the shell unchanged; OpenPAI replaces it before the task starts"
             name = match[0].strip("{}$()")
             collector.add("W306", path, message, hint=f"write `${name}`, a variable of the task", location=location)
+        match = _OPENPAI_PROGRAM.search(text)
+        if match:
+            location = collector.document.location_in(path, match[0], 0)
+            message = f"`{match[0]}` is a file of OpenPAI's runtime, which does not exist in tasks"
+            hint = (
+                "remove it: variables are set before the commands; the plugin ssh with `sshbarrier` waits for all tasks"
+            )
+            collector.add("W337", path, message, hint=hint, location=location)
 
 
 class RoleContext(Struct, frozen=True, kw_only=True):

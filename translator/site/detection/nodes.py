@@ -142,6 +142,7 @@ class PartitionRecord(Struct, frozen=True, kw_only=True):
     max_cpus: int = 0
     max_memory: int = 0
     max_nodes: int = 0
+    is_exclusive: bool = False
     allow_accounts: tuple[str, ...] | None = None
     allow_qos: tuple[str, ...] | None = None
 
@@ -158,6 +159,7 @@ def partition_records(text: str) -> tuple[PartitionRecord, ...]:
             max_cpus=number(fields.get("MaxCPUsPerNode", "")),
             max_memory=number(fields.get("MaxMemPerNode", "")),
             max_nodes=number(fields.get("MaxNodes", "")),
+            is_exclusive=fields.get("OverSubscribe") == "EXCLUSIVE",
             allow_accounts=_allowed(fields.get("AllowAccounts", "")),
             allow_qos=_allowed(fields.get("AllowQos", "")),
         )

@@ -157,6 +157,17 @@ def test_partition_limits_per_node_are_applied() -> None:
     assert detection.site.partitions["all"].max_nodes == 3
 
 
+@pytest.mark.parametrize(
+    ("kinds", "whole"), [(["EXCLUSIVE"] * 2, True), (["EXCLUSIVE", "NO"], False), (["YES:4"], False)]
+)
+def test_jobs_get_whole_nodes_if_all_partitions_are_exclusive(kinds: list[str], whole: bool) -> None:
+    lines = [f"PartitionName=p{number} MaxTime=UNLIMITED OverSubscribe={kind}" for number, kind in enumerate(kinds)]
+    detection = detected(partitions="\n\n".join(lines))
+    assert detection.site.whole_nodes == whole
+    assert ("wholeNodes: true" in profile_text(detection)) == whole
+    assert load_site(profile_text(detection), file="site.yaml").whole_nodes == whole
+
+
 def test_slurm_addresses_are_used_if_names_do_not_resolve() -> None:
     assert detected(node_resolves=False).site.address.method == "node-address"
     assert detected(node_resolves=True).site.address.method == "getent"
