@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -61,6 +62,17 @@ def test_an_unrecorded_end_is_not_shown_as_one(session: Session, folder: JobFold
         assert (status.state, status.code, status.ended) == ("RUNNING", None, False)
         assert status.reason.endswith("left no result; another process is about to record this end")
     assert shown(session, folder).job_status.state == "FAILED"
+
+
+def test_an_end_is_recorded_by_the_command_that_learns_it_when_the_lock_is_free(
+    session: Session, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another command has the lock for a moment."""
+    with ExitStack() as other:
+        assert other.enter_context(refresh.monitor_lock(session).taken())
+        monkeypatch.setattr(refresh.time, "sleep", lambda _: other.close())
+        view = shown(session, folder)
+    assert (view.job_status.state, folder.history().ended is not None) == ("FAILED", True)
 
 
 def test_an_end_that_the_result_contains_is_shown_at_once(session: Session, folder: JobFolder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -122,36 +123,53 @@ def say_doubts(session: Session, views: Sequence[View]) -> None:
             session.say(f"warning: {which}{read_error}")
 
 
+TRIES, PAUSE = 4, 0.5
+"""How often an end that nobody has recorded is tried to be recorded, and the seconds between: a command has the lock
+only for a moment."""
+
+
 def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list[View]:
     lock, ask = monitor_lock(session), poll_at_most_every(session, max_age, partial(everything, session))
     wanted, jobs, sites = len(jobs), with_awaited(jobs), JobSites(session)
-    if any(job.history.ended is None and is_own(session, job) for job in jobs):
-        with lock.taken() as mine:
-            if mine:
-                # Data read before the lock was taken may be stale.
-                return reconcile([open_job(job.folder) for job in jobs], dependencies(session, lock, sites, ask=ask))[
-                    :wanted
-                ]
-    now = session.now()
-    views = poll_jobs(jobs[:wanted], session.backend, now, ask)
     room = partial(when_room, session, sites=sites)
-    return [_unless_recorded(held_up(view, now, room), lock) if is_own(session, view) else view for view in views]
+    views: list[View] = []
+    unrecorded: list[bool] = []
+    for tries_left in reversed(range(TRIES)):
+        if any(job.history.ended is None and is_own(session, job) for job in jobs):
+            with lock.taken() as mine:
+                if mine:
+                    # Data read before the lock was taken may be stale.
+                    fresh = [open_job(job.folder) for job in jobs]
+                    return reconcile(fresh, dependencies(session, lock, sites, ask=ask))[:wanted]
+        views = poll_jobs(jobs[:wanted], session.backend, session.now(), ask)
+        unrecorded = [not lock.problem and is_own(session, view) and _is_unrecorded(view) for view in views]
+        if not any(unrecorded) or not tries_left:
+            break
+        time.sleep(PAUSE)
+        jobs = [open_job(job.folder) for job in jobs]
+    return [
+        _without_end(view) if hidden else held_up(view, session.now(), room) if is_own(session, view) else view
+        for view, hidden in zip(views, unrecorded, strict=True)
+    ]
 
 
-def _unless_recorded(view: View, lock: Lock) -> View:
-    """Return a view without an end that is not in the result and that another process must still record.
+def _is_unrecorded(view: View) -> bool:
+    """Return whether an end is neither recorded nor in the result: it must not be taken back once a user has seen it.
 
-    The next poll may miss a report of the backend, and after a cancel, the process may still record the retry of a
-    failed attempt. An end that a user has seen must not be taken back. If nobody can record it, because the folder
-    cannot be written, the end is shown.
+    The next poll may miss a report of the backend, and after a cancel, another process may still record the retry of a
+    failed attempt.
     """
     known, status, result = view.history, view.job_status, view.result
     recorded = known.ended is not None and not any(isinstance(record, Ended) for record in view.news)
     is_in_result = result is not None and tells_all(result) and result.exit_code == status.code
-    if not status.ended or recorded or lock.problem or is_in_result:
-        return view
+    return status.ended and not recorded and not is_in_result
+
+
+def _without_end(view: View) -> View:
+    """Return a view without its end: the owner of the lock, which has the same answer, must record it."""
+    known = view.history
     state: State = "STOPPING" if known.cancelled is not None else "RUNNING" if known.job_id else "WAITING"
-    reason = f"{status.reason}; another process is about to record this end"
+    reason = f"{view.job_status.reason}; another process is about to record this end"
     return replace(view, job_status=JobStatus.so_far(state, reason))
 
 
