@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 import math
 import time
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
+from ...files.names import STEPS
 from ...files.shared_files import time_written
 from ...monitor.job_files import needs_answer
 from ...monitor.poll import open_job
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 FIRST_TICK, TICK = 0.05, 0.5
 """Seconds between two checks of files: few at first, because a job may start, print or end at once."""
 MAX_INTERVAL = 10.0
+CUT_SECONDS, MAX_LOGS = 120, 500
+"""Seconds for which a cut is followed by polls of a waiting process, and the number of logs that may show it."""
 NAMED = 4
 """Most unfinished jobs that a timeout message names; the others are counted."""
 
@@ -246,14 +251,24 @@ def _refresh(
 ) -> View | None:
     """Return the state of the job; None while a monitor runs, because it records reasons and the end.
 
-    A monitor may poll a job cancelled before its start only minutes later, so the waiting process polls it.
+    A monitor may poll only minutes later for a job that was cancelled before its start, or that was cut off without a
+    result, so the waiting process polls for it.
     """
-    if known.cancelled is not None:
+    if known.cancelled is not None or shows_cut(folder, known.attempt, session.now()):
         return refresh(session, folder, max_age=min(max_age, BY_A_PERSON))
     if known.ended is None and _is_watched(session):
         reported.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
         return None
     return refresh(session, folder, max_age=max_age)
+
+
+def shows_cut(folder: JobFolder, attempt: int, now: int) -> bool:
+    """Return whether srun or Slurm has written into a log of an attempt a moment ago, as at an end from outside."""
+    logs = [folder.batch_log(attempt)]
+    with suppress(OSError):
+        logs += islice((folder.attempt(attempt) / STEPS).iterdir(), MAX_LOGS)
+    written = (time_written(log) // 10**9 for log in logs if log.is_file() and log.stat().st_size)
+    return any(abs(now - time) < CUT_SECONDS for time in written)
 
 
 def _is_watched(session: Session) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -113,6 +115,26 @@ def test_wait_polls_for_a_cancelled_job_despite_a_running_monitor(
     slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
     said = run("wait", "demo")
     assert (said.code, f"{ME} STOPPED" in said.err) == (1, True)
+
+
+@pytest.mark.parametrize("ago", [119, 120])
+def test_wait_polls_for_a_job_that_was_cut_off_despite_a_running_monitor(
+    run: Runner,
+    slurm: FakeBackend,
+    folder: JobFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    then: Callable[..., list[float]],
+    ago: int,
+) -> None:
+    """Its batch script left no result, but srun tells that a node has failed. After two minutes, the monitor polls."""
+    monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
+    then()
+    log = folder.attempt(0) / "srun" / "0-w.log"
+    log.parent.mkdir()
+    log.write_text("srun: error: Node failure on n3\n", encoding="utf-8")
+    os.utime(log, (time.time() - ago,) * 2)
+    slurm.observations[JobId("7")] = observed("NODE_FAIL", final=True)
+    assert run("wait", "demo").code == (1 if ago == 119 else 130)
 
 
 def test_own_journal_writes_do_not_trigger_a_poll(tmp_path: Path) -> None:
