@@ -187,6 +187,27 @@ def test_node_with_a_failed_prolog_is_excluded_from_the_retry(installed: Cluster
             installed.wait_idle()
 
 
+@pytest.mark.exclusive
+@pytest.mark.parametrize("flags", ["", "Alloc"])
+def test_failed_prolog_is_no_cancel_though_its_node_was_resumed(installed: Cluster, workdir: Path, flags: str) -> None:
+    """Before anything looked: srun tells of the node, or the batch log of 22.05, else the shortness of the job."""
+    installed.wait_idle()
+    with prologs(installed, flags) as folder:
+        for number, (_, bad, roles, extras) in enumerate(each for each in PROLOGS if each[0] == flags):
+            (folder / bad).touch()
+            job = submit(installed, folder_of_alice(workdir / f"resumed{flags}{number}"), roles, extras, RETRIED)
+            wait_until(lambda bad=bad: "drain" in installed.node_states()[bad], f"{bad} to be drained", 60)
+            (folder / bad).unlink()
+            wait_until(lambda bad=bad: "drained" in installed.node_states()[bad], f"{bad} to be drained", 60)
+            installed.admin(["scontrol", "update", f"nodename={bad}", "state=resume"])
+            installed.wait_idle()
+            paislurm(installed, job.folder, "wait", "--", job.name, timeout=200)
+            (attempt,) = status(job)["attempts"]
+            told = (attempt["exit_code"], attempt["behaviour"], attempt["blamed_nodes"])
+            assert told in [(-1403, "transient", [bad]), (-1402, "transient", [])], attempt
+            assert status(job)["state"] == "SUCCEEDED"
+
+
 def restart(cluster: Cluster, *, crash: bool) -> None:
     cluster.stop_daemon("slurmctld", crash=crash)
     cluster.start_daemon("slurmctld")

@@ -5,15 +5,20 @@ Its nodes have no getent, its GPUs no device files and another name, and one nod
 
 from __future__ import annotations
 
+import re
 import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.monitor.job_status import LOST_SECONDS
+from paislurm.translator.monitor.verdict import REUSED_SECONDS
 from paislurm.translator.site.load import load_site
 from tests.cluster.boot import locked
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role
 from tests.cluster.kinds import KINDS
+from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,27 +93,85 @@ def test_node_without_the_shared_home_fails_the_job(site: Site, folder: Path) ->
     assert not [*(job.attempt() / "logs").glob("*")]
 
 
-@pytest.mark.exclusive
-def test_job_lost_by_the_controller_fails_without_a_retry(site: Site, folder: Path) -> None:
-    """Nobody knows how it ended: it has an end all the same, with what is known, and is not run again."""
+def test_a_waiting_job_that_its_controller_has_forgotten_counts_as_lost_after_some_time(
+    site: Site, folder: Path
+) -> None:
+    """Nobody looked while the controller remembered that it was cancelled. It is no node's failure, and not the end."""
+    job = site.submit(folder, role("w", 1, "true"), "{slurm: {options: [--begin=now+1hour]}}", settings=RETRIED)
+    site.run("scancel", job.number)
+    wait_until(
+        lambda: job.number not in site.run("squeue", "--all", "-h", "-t", "all").stdout, "it to be forgotten", 60
+    )
+    states = {"WAITING": "Slurm does not show the job yet", "UNKNOWN": "whose script has not begun; after 10 min"}
+    shown = job.status()
+    assert states[shown["state"]] in shown["reason"]
+    grow_older(job, LOST_SECONDS)
+    wait_until(lambda: job.status()["attempts"], "it to be lost", 60)
+    (attempt,) = job.status()["attempts"]
+    assert (attempt["exit_code"], attempt["behaviour"], attempt["blamed_nodes"]) == (-120, "transient", [])
+
+
+def grow_older(job: Job, seconds: int) -> None:
+    """Let what the journal says have happened some time before."""
+    journal = job.path / "journal.jsonl"
+    text = re.sub(r'(?<="happened_at": )\d+', lambda time: str(int(time[0]) - seconds), journal.read_text())
+    journal.write_text(text)
+
+
+@contextmanager
+def lost(site: Site, job: Job) -> Iterator[None]:
+    """Let the controller of a cluster lose its records while a job runs, as after a crash of its disk."""
     cluster = site.administrator
-    job = site.submit(folder, role("w", 1, "echo up; sleep infinity"), settings=RETRIED)
-    job.wait_for("up", "0-w/0")
-    assert job.status()["state"] == "RUNNING"
+    conf = cluster.instance.etc / "slurm" / "slurm.conf"
+    before = conf.read_text()
     with locked(cluster.instance):
-        # As a controller whose records have gone; the nodes kill what it does not know.
+        # The nodes kill what it does not know.
         cluster.stop_daemon("slurmctld", crash=True)
         shutil.rmtree(cluster.instance.folder / "state")
         (cluster.instance.folder / "state").mkdir()
+        conf.write_text(f"{before}FirstJobId={job.number}\n")
         cluster.start_daemon("slurmctld")
+        conf.write_text(before)
     for result in job.path.glob("attempts/*/result.json"):
         result.unlink()
-    state, code, reason = at_last(job)
-    assert (state, code) == ("FAILED", -1404), reason
-    assert "has forgotten job" in reason
-    assert str(job.path) in reason
-    assert job.status()["retries"] == 0
+    yield
+    cluster.cancel_all()
     cluster.wait_idle()
+
+
+@pytest.mark.exclusive
+def test_job_lost_by_the_controller_fails_without_a_retry(site: Site, folder: Path) -> None:
+    """Nobody knows how it ended: not one answer ends it, but some time does, and it is not run again."""
+    job = site.submit(folder, role("w", 1, "echo up; sleep infinity"), settings=RETRIED)
+    job.wait_for("up", "0-w/0")
+    assert job.status()["state"] == "RUNNING"
+    with lost(site, job):
+        wait_until(lambda: "has forgotten the job" in str(job.status()["reason"]), "it to be forgotten", 60)
+        assert job.status()["state"] == "RUNNING"
+        grow_older(job, LOST_SECONDS)
+        state, code, reason = at_last(job)
+        assert (state, code) == ("FAILED", -1404), reason
+        assert "has forgotten job" in reason
+        assert str(job.path) in reason
+        assert job.status()["retries"] == 0
+
+
+@pytest.mark.exclusive
+def test_job_lost_by_the_controller_is_retried_if_its_number_is_another_jobs(site: Site, folder: Path) -> None:
+    """Then the controller has certainly lost it, which is no node's failure. The other job stays."""
+    job = site.submit(folder, role("w", 1, "echo up; sleep infinity"), settings=RETRIED)
+    job.wait_for("up", "0-w/0")
+    number = job.number
+    with lost(site, job):
+        other = site.run("sbatch", "--parsable", "--job-name=other", "--begin=now+1hour", "--wrap=true").stdout.strip()
+        assert other == number
+        wait_until(lambda: "has forgotten the job" in str(job.status()["reason"]), "it to be lost", 60)
+        grow_older(job, REUSED_SECONDS)
+        wait_until(lambda: job.status()["attempts"], "it to be retried", 60)
+        (attempt,) = job.status()["attempts"]
+        assert (attempt["exit_code"], attempt["behaviour"], attempt["blamed_nodes"]) == (-101, "transient", [])
+        assert f"Slurm has lost the job, job {number} is another one" in attempt["reason"]
+        assert number in site.run("squeue", "-h", "-o", "%i").stdout.split()
 
 
 def test_gpu_step_on_whole_nodes_fails_with_slurms_reason(site: Site, folder: Path) -> None:
