@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
-_RECONCILE, _RETRY, _ATTEMPT, _AFTER, _UNBEGUN, _STATUS, _TRANSITION = (
+_RECONCILE, _RETRY, _ATTEMPT, _AFTER, _UNBEGUN, _VERDICT, _TRANSITION = (
     f"translator/monitor/{name}.py"
-    for name in ("reconcile", "retry", "attempt", "after", "unbegun", "determine", "transition")
+    for name in ("reconcile", "retry", "attempt", "after", "unbegun", "verdict", "transition")
 )
 
 POLICIES = (
@@ -60,14 +60,14 @@ POLICIES = (
     ),
     Mutant(
         "the cancel of a user is taken for a failed start", _UNBEGUN,
-        " not in BY_ROOT or known.cancelled is not None:\n",
-        " not in BY_ROOT:\n",
+        " in BY_ROOT and known.cancelled is None\n",
+        " in BY_ROOT\n",
         ("tests/unit/monitor/test_unbegun.py", "-k", "cancel and user"),
     ),
     Mutant(
-        "a lost node is believed before Slurm has named it", _STATUS,
-        "evidence.polled_at < (result.ended_at or 0):\n",
-        "evidence.polled_at > (result.ended_at or 0):\n",
+        "a lost node is believed before Slurm has named it", _VERDICT,
+        "f.polled_at < (f.result.ended_at or 0)\n",
+        "f.polled_at > (f.result.ended_at or 0)\n",
         ("tests/unit/monitor/test_job_status.py", "-k", "names_a_lost_node_once"),
     ),
     Mutant(

@@ -102,7 +102,7 @@ PURE = (
     "app/what_if",
     *(f"state/{name}.py" for name in ("changes", "history", "records", "run_record")),
     *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "waits", "failure")),
-    *(f"monitor/{name}.py" for name in ("determine", "without_result")),
+    *(f"monitor/{name}.py" for name in ("verdict", "reasons")),
 )
 EFFECTS = {
     "os",

@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -19,17 +19,19 @@ from ..files.reading import read_end
 from ..state.history import apply
 from ..state.parsed import CorruptDataError, is_job_number
 from ..state.result import read_result
+from ..state.task_reports import read_reports
 from .attempt import is_unsettled, submitted
 from .job_status import NEEDS_BACKEND, tells_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from ..state.history import History
     from ..state.job_folder import JobFolder
     from ..state.records import Record
     from ..state.result import Result
+    from ..state.task_reports import Report
     from .poll import View
 
 SIGNS = (CLAIM, RESULT)
@@ -128,7 +130,7 @@ class JobFiles(Struct, frozen=True, kw_only=True):
 def read_files(folder: JobFolder, known: History, *, late: bool, read_errors: tuple[str, ...] = ()) -> JobFiles:
     """Read a job's files. Set `late` if the result may be a moment old."""
     news: tuple[Record, ...] = ()
-    if is_unsettled(known) and (owner := claimed_by(folder, known.attempt)) is not None:
+    if is_unsettled(known) and (owner := claim_of(folder, known.attempt).owner):
         news = (submitted(known, owner, known.asked),)
         known = apply(known, news)
     result = None
@@ -149,6 +151,12 @@ def result_of(folder: JobFolder, attempt: int, *, late: bool) -> tuple[Result | 
         return read_result(path), ()
     except (OSError, CorruptDataError) as error:
         return None, (f"{path.name} cannot be read: {error}",)
+
+
+def reports_of(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:
+    """Return the task reports of the last attempt, by role folder and task index."""
+    found = read_reports(folder.reports(known.attempt))
+    return {role.folder: found.get(position, {}) for position, role in enumerate(known.roles)}
 
 
 def questions(jobs: Iterable[JobFiles]) -> dict[str, tuple[set[JobId], set[str]]]:
@@ -178,7 +186,7 @@ def needs_answer(view: View) -> bool:
         return result.outcome == "interrupted" or result.exit_code in NEEDS_BACKEND
     if seen is None:
         return bool(known.job_id and view.polled_at)
-    return phase(seen.state) is Phase.ENDED and not seen.final
+    return phase(seen.state) is Phase.ENDED and (not seen.final or seen.state == FORGOTTEN)
 
 
 def may_fail_to_begin(view: View, now: int) -> bool:
@@ -192,17 +200,29 @@ def may_fail_to_begin(view: View, now: int) -> bool:
     return now - (known.submitted or 0) < BEGINS_IN and not view.folder.claim(known.attempt).exists()
 
 
-def claimed_by(folder: JobFolder, attempt: int) -> JobId | None:
-    """Return the job that runs an attempt, from the claim that its batch script wrote; None without a claim."""
+class Claim(NamedTuple):
+    """The claim on an attempt: the job whose batch script wrote it, "" for none, and when, in seconds since 1970."""
+
+    owner: JobId
+    time: float
+
+
+NO_CLAIM = Claim(JobId(""), 0)
+
+
+def claim_of(folder: JobFolder, attempt: int) -> Claim:
+    """Return the claim on an attempt."""
+    path = folder.claim(attempt)
     try:
-        claim, _ = read_end(folder.claim(attempt), 64)
+        claim, _ = read_end(path, 64)
+        time = path.stat().st_mtime
     except OSError:
-        return None
+        return NO_CLAIM
     owner = claim.split()[0].decode("ascii", errors="replace") if claim.strip() else ""
-    return JobId(owner) if is_job_number(owner) else None
+    return Claim(JobId(owner), time) if is_job_number(owner) else NO_CLAIM
 
 
-def own(folder: JobFolder, known: History, seen: Observation | None) -> Observation | None:
+def own(folder: JobFolder, claim: Claim, known: History, seen: Observation | None) -> Observation | None:
     """Return the observation of a job, or that of a forgotten one if Slurm has given its number to another job.
 
     That one has the time at which the other job was submitted.
@@ -213,33 +233,22 @@ def own(folder: JobFolder, known: History, seen: Observation | None) -> Observat
     if seen is None:
         return None
     is_own = is_attempt(seen, known.run_folder(folder.path))
-    if is_own or (is_own is None and (seen.name in ("", known.job) or _has_begun_as(folder, known, seen))):
+    if is_own or (is_own is None and (seen.name in ("", known.job) or _has_begun_as(claim, known, seen))):
         return seen
     return Observation(job_id=seen.job_id, state=FORGOTTEN, raw_state=REUSED, final=True, submitted=seen.submitted)
 
 
-def _has_begun_as(folder: JobFolder, known: History, seen: Observation) -> bool:
+def _has_begun_as(claim: Claim, known: History, seen: Observation) -> bool:
     """Return whether the script of an attempt has begun, after the seen job was submitted."""
-    try:
-        began = folder.claim(known.attempt).stat().st_mtime
-    except OSError:
-        return False
-    return claimed_by(folder, known.attempt) == known.job_id and (seen.submitted or 0) <= began
+    return claim.owner == known.job_id and (seen.submitted or 0) <= claim.time
 
 
-def begun(folder: JobFolder, known: History, seen: Observation | None, time: float) -> Observation | None:
+def begun(claim: Claim, known: History, seen: Observation | None, time: float) -> Observation | None:
     """Return the observation of a job that was pending or unknown at the poll's `time`, corrected by its claim.
 
     A newer claim shows that the job has started since. An older claim says nothing: the job may have been requeued.
     """
-    if (seen is not None and phase(seen.state) is not Phase.PENDING) or not known.job_id:
+    is_pending = bool(known.job_id) and (seen is None or phase(seen.state) is Phase.PENDING)
+    if not is_pending or claim.time <= time or claim.owner != known.job_id:
         return seen
-    try:
-        started = folder.claim(known.attempt).stat().st_mtime
-    except OSError:
-        return seen
-    if started <= time or claimed_by(folder, known.attempt) != known.job_id:
-        return seen
-    return Observation(
-        job_id=JobId(known.job_id), state="RUNNING", raw_state="RUNNING", final=False, started=int(started)
-    )
+    return Observation(job_id=claim.owner, state="RUNNING", raw_state="RUNNING", final=False, started=int(claim.time))

@@ -1,22 +1,21 @@
-"""The status of a job, and the facts about its last attempt that determine it. Pure."""
+"""The status of a job, and the codes of paislurm's own ends. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import REUSED, Phase, phase
 
-from ..exit_codes.table import ExitTable, exit_codes
+from ..exit_codes.table import exit_codes
 
 if TYPE_CHECKING:
     from paislurm.backends.base import Observation
 
     from ..state.history import History
     from ..state.result import Result
-    from .unbegun import NodeFailure
     from .waits import Wait
 
 State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED", "UNKNOWN"]
@@ -37,6 +36,8 @@ UNEXPLAINED = -101
 """The code of an unexplained end from outside. Source: OpenPAI exit specification, PodExternalDeleted."""
 NEVER_TAKEN = -120
 """The code of an attempt that never reached Slurm, or that Slurm has lost before it began."""
+JOB_FORGOTTEN, FOLDER_NOT_SHARED, FOLDER_FULL = -1404, -1405, -1406
+"""Exit codes of paislurm; see exit_codes/table.yaml."""
 LOST_SECONDS = 600
 """Seconds after which a job that has not begun, and that the queue does not know, is lost.
 
@@ -48,33 +49,6 @@ RESULT_LAG = 10
 This also covers the reason of a drained node, which appears some milliseconds after the job's end. Observed on
 22.05.
 """
-
-
-class Evidence(Struct, frozen=True, kw_only=True):
-    """Hold all facts about a job's last attempt.
-
-    `backend_reachable` tells whether the backend answered. If it did and `observation` is None, it does not know the
-    job. `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since 1970.
-    `folder` is the job's folder. `started` tells whether any task ever ran, `claimed` whether the script of this Slurm
-    job has begun, `claimable` whether none has, and the monitor may claim the attempt for no job. `canceller` is the
-    user who cancelled the job, according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost`
-    are the nodes whose failure ended the job. `table` maps codes and states on this site.
-    """
-
-    history: History
-    observation: Observation | None
-    backend_reachable: bool
-    result: Result | None
-    started: bool
-    now: int
-    polled_at: int
-    folder: str = ""
-    claimed: bool = True
-    claimable: bool = False
-    canceller: str = ""
-    unbegun: NodeFailure | None = None
-    lost: tuple[str, ...] = ()
-    table: ExitTable = field(default_factory=ExitTable)
 
 
 class DueAttempt(Struct, frozen=True, kw_only=True):
@@ -159,6 +133,17 @@ def state_of(code: int) -> State:
 def is_anothers(seen: Observation | None) -> bool:
     """Return whether another job has the number of a job; see `job_files.own`."""
     return seen is not None and seen.raw_state == REUSED
+
+
+def has_just_ended(seen: Observation, known: History, now: int) -> bool:
+    """Return whether more facts of an end may follow.
+
+    That is so until RESULT_LAG seconds have passed since the reported end or since the journal recorded it, the
+    earlier of both: clocks may differ. It is not so if the backend reports no time of the end.
+    """
+    last = known.observed
+    waited = now - last.happened_at if last is not None and last.backend_state == seen.state else 0
+    return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
 
 
 def may_be_lost(seen: Observation) -> bool:

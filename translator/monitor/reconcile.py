@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import LOCAL
 from paislurm.backends.registry import is_remote
-from paislurm.backends.slurm.states import Phase, phase
+from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..errors import BackendError, PaislurmError
 from ..state.changes import changed_options, policy_at
@@ -116,7 +116,8 @@ def reconcile(
 
 def is_unknown(view: View) -> bool:
     """Return whether the backend has answered and has lost a job that left no result."""
-    return view.job_status.state == "UNKNOWN" and view.observation is None and not view.backend_error
+    seen = "" if view.observation is None else view.observation.state
+    return view.job_status.state == "UNKNOWN" and seen in ("", FORGOTTEN) and not view.backend_error
 
 
 def needs_user(view: View) -> bool:

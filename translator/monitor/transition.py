@@ -19,37 +19,37 @@ from .waits import is_change
 if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import Record, Refused
-    from .job_status import Evidence
+    from .facts import Facts
     from .retry import StopRetrying
 
 MAX_NODE_LIST = 4000
 
 
-def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
+def transition(facts: Facts, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return the job's status, given its last attempt's, and new records."""
-    known, code = evidence.history, job_status.code
+    known, code = facts.history, job_status.code
     if not job_status.ended or code is None:
-        return job_status, _seen(evidence, job_status)
-    ending, decision = retry_decision(evidence, code)
+        return job_status, _seen(facts, job_status)
+    ending, decision = retry_decision(facts, code)
     if isinstance(decision, RetryAfter):
-        retry = _retry(evidence, job_status, ending, decision)
+        retry = _retry(facts, job_status, ending, decision)
         if known.cancelled is None:
-            return _due(retry, evidence.now).status, (retry,)
+            return _due(retry, facts.now).status, (retry,)
         job_status = _cancelled(known.cancelled.user, retry)
     elif decision.rule:
         job_status = JobStatus.end(code, f"{job_status.reason}; {decision.rule}")
-    return job_status, (_end(evidence, job_status, completed),)
+    return job_status, (_end(facts, job_status, completed),)
 
 
-def retry_decision(evidence: Evidence, code: int) -> tuple[AttemptEnd, RetryAfter | StopRetrying]:
+def retry_decision(facts: Facts, code: int) -> tuple[AttemptEnd, RetryAfter | StopRetrying]:
     """Return the end of the last attempt with this exit code, and the decision about a retry.
 
     Users see the end in a complete result before it is recorded. So a change of the retry limit does not count that
     comes after it, from a process that has read the job before.
     """
-    known, result = evidence.history, evidence.result
-    row = evidence.table.describe(code, reported_behaviour(result, code))
-    ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=evidence.canceller)
+    known, result = facts.history, facts.result
+    row = facts.table.describe(code, reported_behaviour(result, code))
+    ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=facts.canceller)
     seen_at = result.ended_at if result is not None and tells_all(result) else None
     policy = known.retry_policy if seen_at is None else policy_at(known, seen_at)
     return ending, decide_retry(ending, known.counters, policy, known.tag)
@@ -108,19 +108,24 @@ def _cancelled(user: str, retry: Retry) -> JobStatus:
     return JobStatus.end(STOPPED, reason)
 
 
-def _seen(evidence: Evidence, job_status: JobStatus) -> tuple[Record, ...]:
+def _seen(facts: Facts, job_status: JobStatus) -> tuple[Record, ...]:
     """Return the record of a new state, or of the first poll in which the backend does not know a job."""
-    known, seen = evidence.history, evidence.observation
-    if seen is None and evidence.claimable and job_status.state == "UNKNOWN":
+    known, seen = facts.history, facts.observation
+    # A job that was cut off, or one that may be lost.
+    if (
+        seen is None
+        and facts.backend_reachable
+        and job_status.state in ("STOPPING", "UNKNOWN" if facts.claimable else "")
+    ):
         seen = Observation(job_id=JobId(known.job_id), state=FORGOTTEN, raw_state=FORGOTTEN, final=False)
-    if seen is None or not is_change(known, seen, evidence.now):
+    if seen is None or not is_change(known, seen, facts.now):
         return ()
     if known.observed is not None and known.observed.backend_state == FORGOTTEN and may_be_lost(seen):
         # On another login node the attempt cannot be claimed; the time since the loss goes on.
         return ()
     return (
         Observed(
-            happened_at=evidence.now,
+            happened_at=facts.now,
             attempt=known.attempt,
             backend_state=seen.state,
             backend_reason=seen.reason,
@@ -129,69 +134,69 @@ def _seen(evidence: Evidence, job_status: JobStatus) -> tuple[Record, ...]:
     )
 
 
-def _times(evidence: Evidence) -> tuple[int | None, int]:
+def _times(facts: Facts) -> tuple[int | None, int]:
     """Return when the attempt started and ended, according to its script, or else to the backend."""
-    seen, result = evidence.observation, evidence.result
+    seen, result = facts.observation, facts.result
     started = (result.started_at if result else None) or (seen.started if seen else None)
-    return started, (result.ended_at if result else None) or (seen.ended if seen else None) or evidence.now
+    return started, (result.ended_at if result else None) or (seen.ended if seen else None) or facts.now
 
 
-def _backend_state(evidence: Evidence) -> str:
-    seen = evidence.observation
+def _backend_state(facts: Facts) -> str:
+    seen = facts.observation
     return seen.raw_state if seen is not None and seen.final else ""
 
 
-def _retry(evidence: Evidence, job_status: JobStatus, ending: AttemptEnd, decision: RetryAfter) -> Retry:
-    started, ended = _times(evidence)
+def _retry(facts: Facts, job_status: JobStatus, ending: AttemptEnd, decision: RetryAfter) -> Retry:
+    started, ended = _times(facts)
     return Retry(
-        happened_at=evidence.now,
-        attempt=evidence.history.attempt,
+        happened_at=facts.now,
+        attempt=facts.history.attempt,
         exit_code=ending.code,
         behaviour=ending.behaviour,
         reason=job_status.reason,
         retry_rule=decision.rule,
-        retry_at=evidence.now + decision.delay,
+        retry_at=facts.now + decision.delay,
         retries=decision.counters.total,
         used_retries=decision.counters.used,
         transient_retries=decision.counters.transient,
-        blamed_nodes=_blamed(evidence, ending.code),
-        backend_state=_backend_state(evidence),
+        blamed_nodes=_blamed(facts, ending.code),
+        backend_state=_backend_state(facts),
         started_at=started,
         ended_at=ended,
     )
 
 
-def _blamed(evidence: Evidence, code: int) -> tuple[str, ...]:
+def _blamed(facts: Facts, code: int) -> tuple[str, ...]:
     """Return the nodes at fault for tasks that failed with this code, or that could not start the job."""
-    if evidence.unbegun is not None:
-        return evidence.unbegun.nodes
-    lost = evidence.lost if code in LOST_NODES else ()
-    if evidence.result is None or not evidence.table.describe(code).exclude_node:
+    if facts.unbegun is not None:
+        return facts.unbegun.nodes
+    lost = facts.lost if code in LOST_NODES else ()
+    if facts.result is None or not facts.table.describe(code).exclude_node:
         return lost
-    nodes = (task.node for task in evidence.result.tasks if task.state == "FAILED" and task.exit_code == code)
+    nodes = (task.node for task in facts.result.tasks if task.state == "FAILED" and task.exit_code == code)
     return tuple(dict.fromkeys(node for node in (*nodes, *lost) if node))
 
 
-def _end(evidence: Evidence, job_status: JobStatus, completed: int) -> Ended:
-    started, ended = _times(evidence)
+def _end(facts: Facts, job_status: JobStatus, completed: int) -> Ended:
+    started, ended = _times(facts)
     return Ended(
-        happened_at=evidence.now,
-        attempt=evidence.history.attempt,
+        happened_at=facts.now,
+        attempt=facts.history.attempt,
         state=job_status.state,
         exit_code=job_status.code,
         reason=job_status.reason,
-        backend_state=_backend_state(evidence),
+        backend_state=_backend_state(facts),
         started_at=started,
         ended_at=ended,
         completed=completed,
-        node_list=_node_list(evidence),
-        blamed_nodes=_blamed(evidence, job_status.code) if job_status.code else (),
+        node_list=_node_list(facts),
+        blamed_nodes=_blamed(facts, job_status.code) if job_status.code else (),
     )
 
 
-def _node_list(evidence: Evidence) -> str:
+def _node_list(facts: Facts) -> str:
     """Return the nodes of the attempt from its tasks, or else the backend; "" if too long for the journal."""
-    tasks = evidence.result.tasks if evidence.result else ()
+    tasks = facts.result.tasks if facts.result else ()
     found = folded({task.node for task in tasks if task.node})
-    found = found or (folded_nodes(evidence.observation.nodes) if evidence.observation else "")
+    found = found or (folded_nodes(facts.observation.nodes) if facts.observation else "")
     return found if len(found) <= MAX_NODE_LIST else ""

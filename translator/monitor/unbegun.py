@@ -14,19 +14,25 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from paislurm.backends.hostlist import expand
 from paislurm.backends.slurm.states import BY_NOBODY
 
+from ..files.names import STEPS
 from ..files.reading import read_end
+from .job_files import reports_of
+from .job_status import has_just_ended
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from paislurm.backends.base import Observation
+    from paislurm.backends.base import Backend, Observation
 
     from ..state.history import History
     from ..state.result import Result
+    from .job_files import JobFiles
 
 PROLOG_FAILED, NOT_STARTED = -1403, -1402
 """The codes of such an end; see exit_codes/table.yaml."""
@@ -38,8 +44,11 @@ _BEGUN_TWICE = re.compile(r"duplicate job", re.IGNORECASE)
 _PROLOG_MESSAGE = re.compile(
     rb"^srun: error: Task launch for .* failed on node ([^ :]+): (.*prolog failed)", re.MULTILINE
 )
-_RAN_SECONDS = 3
-"""A script that ran so long has not begun with a job that lasted one second at most, by whole seconds."""
+_PROLOG_ERROR = re.compile(rb"^Error running slurm prolog: [0-9]+", re.MULTILINE)
+"""Source: slurmd, _prolog_error; observed on 22.05."""
+_RAN_SECONDS, _START_SECONDS = 3, 5
+"""A script that ran so long has not begun with a job that lasted one second at most, by whole seconds. A job that
+lasted no longer than the second number, and whose script had not begun, was most likely not cancelled by root."""
 _LONGEST, _MAX_LOGS = 1 << 16, 500
 
 
@@ -63,9 +72,46 @@ class NodeFailure(Struct, frozen=True, kw_only=True):
 
 NO_REASON = NodeFailure(nodes=(), why="its script had not begun, no user cancelled it, and Slurm gives no reason")
 """A controller that lost a job, and then gave its number and its node to another one, gives none."""
-
-
 STARTED_TWICE = NodeFailure(nodes=(), why="its controller had lost the first start, and started it again")
+"""Its script ran for seconds, but the job ended at its start. Clocks differ, durations do not: observed on 22.05."""
+AT_ITS_START = NodeFailure(nodes=(), why="it ended at its start, no task had begun, and Slurm gives no reason")
+"""So a failed Prolog looks, with PrologFlags=Alloc, after its node was resumed. Source: observed on 22.05."""
+
+
+def investigated(
+    files: JobFiles,
+    seen: Observation,
+    result: Result | None,
+    backend: Callable[[str], Backend],
+    now: int,
+    *,
+    claimed: bool,
+) -> tuple[Observation, NodeFailure | None]:
+    """Return the observation of a job that Slurm may have cancelled itself, and Slurm's cause, None if that was root.
+
+    The observation is not final while more facts may follow. `claimed` tells whether the script has begun. Raises
+    BackendError.
+    """
+    folder, known = files.folder, files.known
+    has_started_tasks = result is not None and any(task.started_at for task in result.tasks)
+    has_begun = has_started_tasks or any(reports_of(folder, known).values())
+    # A script that got a signal after tasks had started got it from root.
+    lost = backend(known.backend).unavailable_nodes(seen.nodes) if seen.nodes and not has_started_tasks else {}
+    failure = node_failure(folder.attempt(known.attempt) / STEPS, lost, begun=has_begun)
+    lasted = seen.ended - seen.started if seen.started is not None and seen.ended is not None else _START_SECONDS + 1
+    ran = (result.ended_at or 0) - (result.started_at or result.ended_at or 0) if result is not None else 0
+    if failure is None and lasted <= 1 and ran >= _RAN_SECONDS:
+        failure = STARTED_TWICE
+    if failure is None and result is None and not (claimed or has_begun):
+        failure = _in_batch_log(folder.batch_log(known.attempt), seen)
+    if failure is not None or has_started_tasks:
+        return seen, failure
+    if has_just_ended(seen, known, now):
+        return replace(seen, final=False), None
+    if not claimed and seen.raw_state == BY_NOBODY:
+        return seen, NO_REASON
+    short = not has_begun and lasted <= (1 if claimed else _START_SECONDS)
+    return seen, AT_ITS_START if short and seen.nodes else None
 
 
 def may_be_slurms_own(known: History, seen: Observation, result: Result | None) -> bool:
@@ -73,23 +119,10 @@ def may_be_slurms_own(known: History, seen: Observation, result: Result | None) 
 
     The job had nodes, or no user cancelled it; a job whose dependency can never be satisfied is cancelled by no user.
     """
-    if not seen.final or seen.raw_state not in BY_ROOT or known.cancelled is not None:
-        return False
-    if not seen.nodes and (seen.raw_state != BY_NOBODY or known.dependencies):
-        return False
-    return result is None or result.outcome == "interrupted" or result.exit_code == NOT_STARTED
-
-
-def was_started_twice(seen: Observation, result: Result | None) -> bool:
-    """Return whether a script ran for seconds in a job that ended at its start, according to Slurm.
-
-    Clocks may differ, durations do not. Source: observed on 22.05.
-    """
-    if result is None or result.started_at is None or result.ended_at is None:
-        return False
-    if seen.started is None or seen.ended is None:
-        return False
-    return seen.ended - seen.started <= 1 and result.ended_at - result.started_at >= _RAN_SECONDS
+    by_slurm_or_root = seen.final and seen.raw_state in BY_ROOT and known.cancelled is None
+    no_user = seen.raw_state == BY_NOBODY and not known.dependencies
+    undecided = result is None or result.outcome == "interrupted" or result.exit_code == NOT_STARTED
+    return by_slurm_or_root and bool(seen.nodes or no_user) and undecided
 
 
 def node_failure(logs: Path, lost: Mapping[str, str], *, begun: bool) -> NodeFailure | None:
@@ -105,6 +138,14 @@ def node_failure(logs: Path, lost: Mapping[str, str], *, begun: bool) -> NodeFai
     counts = _BEGUN_TWICE if begun else _NOT_BEGUN
     reported = reported or {node: why for node, why in lost.items() if counts.search(why)}
     return NodeFailure(nodes=tuple(reported), why=next(iter(reported.values()))) if reported else None
+
+
+def _in_batch_log(path: Path, seen: Observation) -> NodeFailure | None:
+    """Return the failure of a Prolog on the batch node, the first one, which slurmd writes into the batch log."""
+    with suppress(OSError, ValueError):
+        found = _PROLOG_ERROR.search(read_end(path, _LONGEST)[0])
+        return NodeFailure(nodes=tuple(expand(seen.nodes)[:1]), why=found[0].decode("ascii")) if found else None
+    return None
 
 
 def _prolog_failures(path: Path) -> dict[str, str]:

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import FORGOTTEN, STATES, Phase
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow
-from paislurm.translator.monitor.determine import determine_status
-from paislurm.translator.monitor.job_status import Evidence, JobStatus
+from paislurm.translator.monitor.facts import Facts
+from paislurm.translator.monitor.job_status import JobStatus
+from paislurm.translator.monitor.verdict import verdict
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Observed
 from paislurm.translator.state.result import RestartRecord
@@ -36,7 +37,7 @@ REQUEUED = left(outcome="requeued", exit_code=-100)
 
 
 def job_status(seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any) -> JobStatus:
-    evidence = Evidence(
+    evidence = Facts(
         history=history([CREATED, INTENT, SUBMITTED, *more]),
         observation=seen,
         backend_reachable=True,
@@ -45,7 +46,7 @@ def job_status(seen: Observation | None = None, found: Result | None = None, *mo
         now=NOW,
         polled_at=NOW,
     )
-    return determine_status(replace(evidence, **changes))
+    return verdict(replace(evidence, **changes))
 
 
 ENDINGS = [
@@ -70,9 +71,9 @@ ENDINGS = [
     (observed("CANCELLED"), None, "RUNNING", None, False),
     (observed("COMPLETED"), SUCCEEDED, "SUCCEEDED", 0, True),
     (observed("RUNNING"), INTERRUPTED, "STOPPING", None, False),
-    # interrupted, and the backend does not say why, or has forgotten the job
+    # interrupted, and the backend does not say why, or does not know the job, by one answer
     (observed("FAILED", final=True), INTERRUPTED, "FAILED", -101, True),
-    (None, INTERRUPTED, "STOPPED", -210, True),
+    (None, INTERRUPTED, "STOPPING", None, False),
     # the result
     (observed("COMPLETED", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
     (observed("FAILED", final=True, status=1), FAILED, "FAILED", 255, True),
@@ -199,8 +200,8 @@ def test_a_slow_clock_does_not_delay_the_end_forever() -> None:
 
 def test_a_new_job_may_be_unknown_to_the_backend() -> None:
     assert job_status(None, None, polled_at=SUBMITTED.happened_at + 5).state == "WAITING"
-    assert determine_status(
-        Evidence(
+    assert verdict(
+        Facts(
             history=history([CREATED, INTENT]),
             observation=None,
             backend_reachable=True,
@@ -224,14 +225,14 @@ def last_seen(state: str, ago: int) -> Observed:
     [
         (None, False, None, "has forgotten the job"),
         (last_seen("RUNNING", 3600), False, None, "has forgotten the job"),
-        (last_seen(FORGOTTEN, 9), False, None, "has forgotten the job"),
-        (last_seen(FORGOTTEN, 10), True, -1404, "Slurm has forgotten job 7"),
+        (last_seen(FORGOTTEN, 599), False, None, "has forgotten the job"),
+        (last_seen(FORGOTTEN, 600), True, -1404, "Slurm has forgotten job 7"),
         (last_seen("FAILED", 10), True, -1404, "Slurm reported FAILED and has forgotten job 7"),
         (last_seen("TIMEOUT", 10), True, -1004, "the time limit was reached"),
     ],
 )
 def test_a_job_unknown_to_slurm_ends_in_time(last: Observed | None, ended: bool, code: int | None, words: str) -> None:
-    """As soon as its result cannot be on its way; what was seen last of it counts."""
+    """What was seen last of it counts."""
     found = job_status(LOST, None, *([last] if last else []), folder="/home/alice/job")
     assert (found.ended, found.code) == (ended, code)
     assert words in found.reason
@@ -240,7 +241,7 @@ def test_a_job_unknown_to_slurm_ends_in_time(last: Observed | None, ended: bool,
 
 def test_results_of_a_job_unknown_to_slurm_are_used() -> None:
     assert job_status(LOST, SUCCEEDED).state == "SUCCEEDED"
-    assert (job_status(LOST, INTERRUPTED).code, job_status(LOST, INTERRUPTED).ended) == (-210, True)
+    assert [job_status(LOST, INTERRUPTED, last_seen(FORGOTTEN, ago)).code for ago in (9, 10)] == [None, -210]
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert job_status(LOST, None, last_seen(FORGOTTEN, 10), asked).reason == "cancelled by alice"
     assert job_status(LOST, polled_at=SUBMITTED.happened_at + 5).state == "WAITING"

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from paislurm.backends.slurm.states import FORGOTTEN
+from paislurm.translator.monitor.job_files import NO_CLAIM
 from paislurm.translator.monitor.job_status import LOST_SECONDS
+from paislurm.translator.monitor.poll import open_job, poll_jobs
+from paislurm.translator.monitor.polling.shared_results import asking
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, needs_user
 from paislurm.translator.state.records import Cancelled, RetryPolicy
 from tests.unit.report.made import RUN
@@ -99,7 +103,7 @@ def test_a_login_node_that_cannot_claim_the_attempt_does_not_begin_the_time_anew
     folder, slurm = job(tmp_path), FakeBackend(observed("PENDING", queued=False))
     stepped(folder, slurm, NOW)
     with monkeypatch.context() as patch:
-        patch.setattr("paislurm.translator.monitor.poll._is_claimable", lambda *_: False)
+        patch.setattr("paislurm.translator.monitor.facts._is_claimable", lambda *_: False)
         stepped(folder, slurm, NOW + 60)
     assert kinds(folder) == ["Observed"]
     assert stepped(folder, slurm, LOST).history.retries[0].exit_code == -120
@@ -127,6 +131,54 @@ def test_another_job_that_has_claimed_the_attempt_is_followed(tmp_path: Path, se
     assert stepped(folder, FakeBackend(*seen), NOW).history.job_id == "8"
 
 
+GONE = observed(FORGOTTEN, final=True, ended=None)
+
+
+@pytest.mark.parametrize("last", ["", "PENDING"])
+def test_without_accounts_it_is_submitted_again_too(tmp_path: Path, last: str) -> None:
+    """It was cancelled, or one poll missed it, or accounting refused an answer."""
+    folder = job(tmp_path)
+    if last:
+        stepped(folder, FakeBackend(observed(last)), NOW - 1)
+    assert stepped(folder, FakeBackend(GONE), NOW).job_status.state == "UNKNOWN"
+    assert not stepped(folder, FakeBackend(GONE), LOST - 1).history.retries
+    (retry,) = stepped(folder, FakeBackend(GONE), LOST).history.retries
+    assert (retry.exit_code, retry.behaviour, retry.blamed_nodes) == (-120, "transient", ())
+    assert folder.claim(0).read_text() == ""
+
+
+def test_the_same_answer_counts_once(tmp_path: Path) -> None:
+    """A step may use the last answer again, while the clock goes on."""
+    folder = job(tmp_path)
+    claim(folder, "7", NOW - 50)
+    answer = asking(lambda _: FakeBackend(GONE), NOW)
+    for now in (NOW, NOW + LOST_SECONDS):
+        (view,) = poll_jobs([open_job(folder)], lambda _: FakeBackend(), now, answer)
+        for record in view.news:
+            folder.append(record)
+        assert not view.job_status.ended
+
+
+OURS, OTHERS = observed("RUNNING"), observed("RUNNING", comment="paislurm-2")
+
+
+@pytest.mark.parametrize(
+    ("later", "seen", "state"),
+    [(-1, OURS, "WAITING"), (0, OURS, "RUNNING"), (0, OTHERS, "WAITING"), (0, GONE, "WAITING"), (1, OTHERS, "FAILED")],
+)
+def test_an_answer_from_before_the_submit_is_about_another_job(
+    tmp_path: Path, later: int, seen: Observation, state: str
+) -> None:
+    """A controller that lost its state has given the number of one of the user's jobs to the next one.
+
+    Journals have whole seconds: in the second of the submit, an answer counts only if it shows this job.
+    """
+    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+    answer = asking(lambda _: FakeBackend(seen), SUBMITTED.happened_at + later)
+    (view,) = poll_jobs([open_job(folder)], lambda _: FakeBackend(), NOW, answer, tasks=False)
+    assert view.job_status.state == state
+
+
 def test_a_script_that_has_begun_may_still_run(tmp_path: Path) -> None:
     folder = job(tmp_path)
     claim(folder, "7", NOW - 50)
@@ -140,7 +192,7 @@ def test_a_script_that_begins_meanwhile_keeps_the_attempt(tmp_path: Path, monkey
     folder = job(tmp_path)
     states(folder, NOW)
     claim(folder, "7", NOW + 1)
-    monkeypatch.setattr("paislurm.translator.monitor.poll.claimed_by", lambda *_: None)
+    monkeypatch.setattr("paislurm.translator.monitor.facts.claim_of", lambda *_: NO_CLAIM)
     states(folder, LOST)
     assert (kinds(folder), folder.claim(0).read_text()) == (["Observed"], "7 0\n")
 

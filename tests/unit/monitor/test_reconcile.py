@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow, exit_codes
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
-from paislurm.translator.monitor.job_status import Evidence
+from paislurm.translator.monitor.facts import Facts
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, Dependencies, reconcile
 from paislurm.translator.monitor.transition import retry_decision
@@ -106,7 +106,7 @@ def test_the_behaviour_of_the_result_decides_unless_the_site_has_a_rule(
     code: int, reported: str, site: Behaviour | None, behaviour: Behaviour
 ) -> None:
     table = ExitTable((SiteRow(exit_code=code, behaviour=site),) if site else ())
-    evidence = Evidence(
+    evidence = Facts(
         history=history([CREATED, INTENT, SUBMITTED]), observation=None, backend_reachable=True, started=True, now=NOW,
         polled_at=NOW, table=table, result=left(outcome="failed", exit_code=code, behaviour=reported),
     )  # fmt: skip

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.monitor import poll
+from paislurm.translator.monitor import facts
+from paislurm.translator.monitor.job_files import NO_CLAIM
 from paislurm.translator.state.records import Cancelled
 
 from .jobs import FAILED, NOW, SUBMITTED, FakeBackend, claim, ended, job, kinds, leave_result, observed, stepped, task
@@ -109,21 +110,22 @@ def test_a_job_that_was_submitted_after_ours_began_is_another_one(tmp_path: Path
     )
 
 
-def test_a_job_that_began_before_its_number_was_reused_is_forgotten(tmp_path: Path) -> None:
-    """The journal has no word of the other job, and the script has some time to leave a result."""
+def test_a_job_that_began_before_its_number_was_reused_is_retried_after_a_minute(tmp_path: Path) -> None:
+    """Its controller has lost it, which is no node's failure. Nodes have that time to kill it, or to leave a result."""
     folder, backend = job(tmp_path, max_transient_retries=1), reused("COMPLETED")
     claim(folder, "7", NOW - 50)
-    assert stepped(folder, backend, NOW).job_status.reason == (
-        "Slurm has forgotten the job; the result does not exist yet"
-    )
-    view = stepped(folder, backend, NOW + 10)
-    assert (view.job_status.state, view.job_status.code) == ("FAILED", -1404)
+    reason = stepped(folder, backend, NOW).job_status.reason
+    assert reason == "Slurm has forgotten the job; the result does not exist yet"
+    assert not stepped(folder, backend, NOW + 59).history.retries
+    (retry,) = stepped(folder, backend, NOW + 60).history.retries
+    assert (retry.exit_code, retry.behaviour, retry.blamed_nodes) == (-101, "transient", ())
+    assert retry.reason == f"Slurm has lost the job, job 7 is another one, and there is no result in {folder.path}"
 
 
 def test_an_attempt_that_begins_as_its_loss_is_noticed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A network file system showed the claim late."""
     folder, backend = job(tmp_path, max_transient_retries=1), reused()
-    monkeypatch.setattr(poll, "claimed_by", lambda *_: None)
+    monkeypatch.setattr(facts, "claim_of", lambda *_: NO_CLAIM)
     claim(folder, "7", NOW - 1)
     stepped(folder, backend, NOW)
     assert kinds(folder) == []
@@ -164,14 +166,14 @@ CANCELLED = Cancelled(happened_at=NOW - 11, attempt=0, user="alice", job_id="7")
 @pytest.mark.parametrize(
     ("records", "changes", "state", "code", "words"),
     [
-        pytest.param((), RUNS, "FAILED", -1404, "there is no complete result in", id="some of its tasks may still run"),
+        pytest.param((), RUNS, "RUNNING", None, "", id="some of its tasks may still run"),
         # Then it may have been cancelled.
         pytest.param((), {"submitted": NOW - 9}, "STOPPED", -210, "", id="it ended before its number was reused"),
         pytest.param((), {"submitted": None}, "STOPPED", -210, "", id="nobody knows when its number was reused"),
         pytest.param((CANCELLED,), {}, "STOPPED", -210, "the job was cancelled by alice", id="cancelled"),
     ],
 )
-def test_it_is_not_retried_if(
+def test_it_is_not_retried_at_once_if(
     tmp_path: Path, records: tuple[Record, ...], changes: dict[str, Any], state: str, code: int, words: str
 ) -> None:
     status = interrupted(tmp_path, *records, **changes).job_status

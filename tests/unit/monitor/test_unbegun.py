@@ -69,6 +69,7 @@ class Case:
     seen: dict[str, Any] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
     srun: str = ""
+    log: str = ""
     claimed: int | None = None
     report: str = ""
     result: dict[str, Any] | None = None
@@ -124,6 +125,20 @@ CASES = {
     "root, with a script that does not say when it began": Case(
         -210, seen=SHORT, result=INTERRUPTED | {"ended_at": NOW - 60, "started_at": None}
     ),
+    # The node is back in service, and slurmd has written into the batch log.
+    "the batch log tells of the prolog": Case(
+        -1403, ("n1",), "on n1: Error running slurm prolog: 1", log="Error running slurm prolog: 1\n"
+    ),
+    # With PrologFlags=Alloc, there is not even a batch log.
+    "Slurm, at its start": Case(-1402, (), "it ended at its start, no task had begun", SHORT),
+    # Its second node had failed as its script began.
+    "Slurm, as its script began": Case(
+        -1402, (), "it ended at its start", SHORT, claimed=NOW - 60,
+        result=INTERRUPTED | {"tasks": NOTHING_BEGAN, "started_at": NOW - 60, "ended_at": NOW - 60},
+    ),
+    "root, after a while": Case(-210, seen=SHORT | {"started": NOW - 66}),
+    "root, once its script had begun": Case(-210, seen=SHORT | {"started": NOW - 62}, claimed=NOW - 62),
+    "root, once a task had begun": Case(-210, seen=SHORT, claimed=NOW - 60, report="start 0 0 0 0 n1 1 1\n"),
     # Its first script was killed in the middle: a task had begun, and there is no result.
     "Slurm, after two starts": Case(
         -1402, ("n2",), "", lost=BAD_PROLOG | {"n2": "Duplicate jobid"}, report="start 0 0 0 0 n1 1 1\n"
@@ -137,6 +152,7 @@ def test_who_cancelled_a_job_is_recognized(tmp_path: Path, case: Case) -> None:
     backend.lost = case.lost
     if case.srun:
         said(folder, case.srun)
+    folder.batch_log(0).write_text(case.log)
     if case.claimed is not None:
         claim(folder, "7", case.claimed)
     if case.report:

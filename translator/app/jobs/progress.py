@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...files.names import STEPS
 from ...files.shared_files import time_written
-from ...monitor.poll import reports_of
+from ...monitor.job_files import reports_of
 from ...monitor.task_status import task_views
 from ...plural import counted
 

@@ -12,7 +12,7 @@ from ...errors import BackendError
 from ...exit_codes.table import UNEXPLAINED
 from ...monitor.failure import Failure, deciding_task
 from ...monitor.first_cause import first_cause
-from ...monitor.without_result import FOLDER_FULL
+from ...monitor.job_status import FOLDER_FULL
 from ...state.task_reports import read_command_ends, read_scripts
 from ..room import no_room_text
 from .fetching import fetch, run_folder_with_logs

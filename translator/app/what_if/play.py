@@ -9,10 +9,11 @@ from msgspec import Struct
 from paislurm.backends.base import JobId, Observation
 
 from ...exit_codes.table import ExitTable
-from ...monitor.determine import determine_status
-from ...monitor.job_status import LOST_NODES, Evidence
+from ...monitor.facts import Facts
+from ...monitor.job_status import LOST_NODES
 from ...monitor.retry import DEADLINE, ROOT, STOPPED
 from ...monitor.transition import retry_decision, transition
+from ...monitor.verdict import verdict
 from ...state.history import apply, history
 from ...state.records import Cancelled, Intent, Retry, Submitted
 from .attempt import LOST, Attempt
@@ -177,7 +178,7 @@ def _decide(
     lost: tuple[str, ...] = (),
 ) -> None:
     """Let the monitor decide what follows the end of an attempt."""
-    evidence = Evidence(
+    facts = Facts(
         history=played.known,
         observation=seen,
         backend_reachable=True,
@@ -189,12 +190,12 @@ def _decide(
         lost=lost,
         table=ExitTable(setting.created.exit_rows),
     )
-    status = determine_status(evidence)
+    status = verdict(facts)
     assert status.ended, "every end is complete"
     assert status.code is not None, "every end has a code"
-    played.ending, played.decision = retry_decision(evidence, status.code)
+    played.ending, played.decision = retry_decision(facts, status.code)
     played.reason = status.reason
-    played.status, news = transition(evidence, status, completed=len(tasks.exits))
+    played.status, news = transition(facts, status, completed=len(tasks.exits))
     played.known = apply(played.known, news)
 
 

@@ -25,7 +25,7 @@ from ...state.test_safe_read import anything
 from ..running import ME, Runner, program
 
 HEAD = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason"
-GOOD = f"7|demo|CANCELLED by 0|0:15|{NOW}|{NOW}|{NOW}|n1||None"
+GOOD = f"7|demo|CANCELLED by 0|0:15|{NOW - 60}|{NOW - 60}|{NOW}|n1||None"
 BAD = f"{user_name()}~bad"
 LATE = {"happened_at": clock() - 30}
 

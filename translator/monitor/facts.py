@@ -1,0 +1,297 @@
+"""The facts about a job's last attempt, from which `verdict` derives its status.
+
+`gather` is the only look at the job's files and at its nodes, once for each verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from contextlib import suppress
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from paislurm.backends.base import JobId, Observation
+from paislurm.backends.hostlist import expand
+from paislurm.backends.registry import is_remote
+from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
+
+from ..errors import BackendError
+from ..exit_codes.table import ExitTable
+from ..state.history import reasons_of
+from ..state.parsed import parse_int
+from .job_files import NO_CLAIM, begun, claim_of, own, reports_of, result_of
+from .job_status import LOST_NODES, RESULT_LAG, SCRIPT_ENDED, is_anothers, may_be_lost, settled, tells_all
+from .unbegun import investigated, may_be_slurms_own
+from .waits import waits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from paislurm.backends.base import Backend
+
+    from ..state.history import History
+    from ..state.result import Result
+    from ..state.task_reports import Report
+    from .job_files import Claim, JobFiles
+    from .polling.shared_results import PollResult
+    from .unbegun import NodeFailure
+    from .waits import Wait
+
+DUPLICATE = 5
+"""The exit status of a batch script whose attempt another job runs. Source: this project's docs, run folder."""
+_SHIPPED = ExitTable()
+
+
+class Slurm(Enum):
+    """Slurm's answer about a job.
+
+    SILENT: none. ABSENT: neither the queue nor the accounts know the job. FORGOTTEN: the queue does not know it, and
+    there are no accounts. REUSED: another job has its number. ALIVE: a state that is not final. SCRIPT_ENDED: its
+    script ended by itself, according to the final state. OUTSIDE: the final state is an end from outside.
+    """
+
+    SILENT = "no answer"
+    ABSENT = "does not know it"
+    FORGOTTEN = "does not know it, and keeps no accounts"
+    REUSED = "has given its number to another job"
+    ALIVE = "it has not ended"
+    SCRIPT_ENDED = "its script ended"
+    OUTSIDE = "it was ended from outside"
+
+
+DOES_NOT_KNOW = (Slurm.ABSENT, Slurm.FORGOTTEN, Slurm.REUSED)
+_UNSEEN = Observation(job_id=JobId(""), state="", raw_state="", final=False)
+
+
+class Facts(Struct, frozen=True, kw_only=True, dict=True):
+    """Hold all facts about a job's last attempt.
+
+    `backend_reachable` tells whether the backend answered. If it did and `observation` is None, it does not know the
+    job. `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since 1970.
+    `folder` is the job's folder. `started` tells whether any task ever ran, `claimed` whether the script of this Slurm
+    job has begun, `claimable` whether none has, and the monitor may claim the attempt for no job. `runner` is the
+    other job that runs the attempt, or "". `canceller` is the user who cancelled the job, according to the backend.
+    `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose failure ended the job. `table` maps
+    codes and states on this site. `reports` are those of tasks, by role folder and task index. `backend_error` and
+    `read_errors` as in View.
+    """
+
+    history: History
+    observation: Observation | None
+    backend_reachable: bool
+    result: Result | None
+    started: bool
+    now: int
+    polled_at: int
+    folder: str = ""
+    claimed: bool = True
+    claimable: bool = False
+    runner: JobId = JobId("")
+    canceller: str = ""
+    unbegun: NodeFailure | None = None
+    lost: tuple[str, ...] = ()
+    table: ExitTable = field(default_factory=ExitTable)
+    reports: Mapping[str, Mapping[int, Report]] = field(default_factory=dict)
+    backend_error: str = ""
+    read_errors: tuple[str, ...] = ()
+
+    @cached_property
+    def slurm(self) -> Slurm:
+        """What Slurm answers."""
+        seen = self.observation
+        if seen is None:
+            return Slurm.ABSENT if self.backend_reachable else Slurm.SILENT
+        if seen.state == FORGOTTEN:
+            return Slurm.REUSED if seen.raw_state == REUSED else Slurm.FORGOTTEN
+        if not seen.final:
+            return Slurm.ALIVE
+        outside = seen.state in self.table.states and seen.state not in SCRIPT_ENDED
+        return Slurm.OUTSIDE if outside else Slurm.SCRIPT_ENDED
+
+    @property
+    def seen(self) -> Observation:
+        """The observation, an empty one if there is none."""
+        return self.observation or _UNSEEN
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the script was told to end before it decided."""
+        return self.result is not None and self.result.outcome == "interrupted"
+
+    @cached_property
+    def is_unknown(self) -> bool:
+        """Whether Slurm does not know a job that left no result, or one that was told to end for another job.
+
+        A node that cannot start another job with the number of one that Slurm has lost, because this one still runs
+        there, ends both. No user cancels a job that Slurm does not know. Source: observed on 26.05.
+        """
+        if self.slurm not in DOES_NOT_KNOW or not self.history.job_id:
+            return False
+        if self.result is None or self.slurm is not Slurm.REUSED or not self.is_cut or self.history.cancelled:
+            return self.result is None
+        return self.seen.submitted is not None and self.seen.submitted <= (self.result.ended_at or 0)
+
+    @property
+    def last_state(self) -> str:
+        """The state by the answer, or else by the last one, "" without any."""
+        return self.seen.state or (self.history.observed.backend_state if self.history.observed else "")
+
+    @property
+    def unknown_seconds(self) -> int:
+        """For how long the answers have not shown the job, or have called it ended, by the journal."""
+        last = self.history.observed
+        return self.polled_at - last.happened_at if last and phase(last.backend_state) is Phase.ENDED else 0
+
+    @property
+    def seen_end(self) -> str:
+        """The end that an earlier answer reported, FORGOTTEN if it did not know the job; "" without such an answer."""
+        last = self.history.observed
+        return last.backend_state if last and self.unknown_seconds >= RESULT_LAG else ""
+
+    @property
+    def cancelled_by(self) -> str:
+        """The user who cancelled the current Slurm job, which explains its interruption; "" if none did."""
+        cancel = self.history.cancelled
+        return cancel.user if cancel is not None and cancel.job_id == self.history.job_id != "" else ""
+
+    @cached_property
+    def waits(self) -> tuple[Wait, ...]:
+        """Why the job waits, by the answer, or else by the last one."""
+        latest = self.observation or self.history.observed
+        return waits(reasons_of(latest), self.history) if latest else ()
+
+
+def gather(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> Facts:
+    """Gather the facts about an attempt in Slurm, once. `tasks` as in `poll_jobs`."""
+    folder, known, result, read_errors = files.folder, files.known, files.result, files.read_errors
+    claim = claim_of(folder, known.attempt) if known.job_id else NO_CLAIM
+    is_claimed = bool(known.job_id) and claim.owner == known.job_id
+    is_asked = bool(known.job_id) and not tells_all(result)
+    polled_at, silence = _polled_at(files, answer, now), answer.error if is_asked else ""
+    seen = own(folder, claim, known, answer.observations.get(JobId(known.job_id))) if is_asked else None
+    age = int(answer.time) - (known.submitted or 0)
+    if age < 0 or (age == 0 and (seen is None or seen.state == FORGOTTEN)):
+        # The answer was about another job with this number.
+        polled_at, seen = 0, None
+    seen = settled(begun(claim, known, seen, polled_at), polled_at) if is_asked else None
+    is_forgotten = seen is not None and seen.state == FORGOTTEN
+    may_be_claimed = seen is None or may_be_lost(seen) or (is_forgotten and not is_anothers(seen))
+    claimable = may_be_claimed and _is_claimable(claim, known)
+    seen = seen if is_forgotten or not claimable else None
+    is_lost = is_forgotten or (seen is None and result is None and bool(polled_at))
+    if result is None and seen is not None and seen.final:
+        result, read_errors = result_of(folder, known.attempt, late=True)
+        read_errors += files.read_errors
+    reports = reports_of(folder, known) if tasks else {}
+    table, unbegun = ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED, None
+    lost: tuple[str, ...] = ()
+    try:
+        if seen is not None and may_be_slurms_own(known, seen, result):
+            seen, unbegun = investigated(files, seen, result, backend, now, claimed=is_claimed)
+    except BackendError as error:
+        seen, silence = None, error.words
+    with suppress(BackendError):
+        lost = _lost_nodes(known, seen, result, table, backend, claimed=is_claimed)
+    return Facts(
+        history=known,
+        observation=seen,
+        backend_reachable=bool(polled_at) and not silence,
+        result=result,
+        started=any(reports.values())
+        or (result is not None and any(task.started_at for task in result.tasks))
+        or (not tasks and _has_run(known, seen, claimed=is_claimed)),
+        now=now,
+        polled_at=polled_at,
+        folder=str(folder.path),
+        claimed=is_claimed,
+        claimable=claimable,
+        runner=_runner(claim, known, seen, is_lost=is_lost),
+        canceller=_canceller(seen, known),
+        unbegun=unbegun,
+        lost=lost,
+        table=table,
+        reports=reports,
+        backend_error=silence,
+        read_errors=read_errors,
+    )
+
+
+def _polled_at(files: JobFiles, answer: PollResult, now: int) -> int:
+    """Return the time of the poll for a job, 0 if there was none or the result is newer than the answer."""
+    known, result = files.known, files.result
+    polled_at = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
+    overtaken = result is not None and known.job_id not in answer.observations and polled_at < (result.ended_at or 0)
+    return 0 if overtaken else polled_at
+
+
+def _has_run(known: History, seen: Observation | None, *, claimed: bool) -> bool:
+    """Return whether the backend has reported that a job runs, or that a job ended whose script had begun.
+
+    Used if task reports are not read.
+    """
+    state = seen.state if seen else known.observed.backend_state if known.observed else None
+    return state is not None and (phase(state) is Phase.RUNNING or (claimed and phase(state) is Phase.ENDED))
+
+
+def _is_claimable(claim: Claim, known: History) -> bool:
+    """Return whether a monitor here may claim an attempt for no job, if Slurm has lost its job.
+
+    Nodes that share the folder see this claim. Of a job that was submitted from another machine, a Slurm of this one
+    may know nothing, because it is another Slurm.
+    """
+    if is_remote(known.backend) or known.run is None or claim.owner:
+        return False
+    return known.run.submitted_by.rpartition("@")[2] == os.uname().nodename
+
+
+def _runner(claim: Claim, known: History, seen: Observation | None, *, is_lost: bool) -> JobId:
+    """Return the job that runs the attempt, if the known job ended as its duplicate, or Slurm has lost it; else ""."""
+    is_duplicate = seen is not None and seen.final and seen.status == DUPLICATE
+    return claim.owner if (is_duplicate or is_lost) and claim.owner != known.job_id else JobId("")
+
+
+def _canceller(seen: Observation | None, known: History) -> str:
+    """Return the user who cancelled a job: sacct prints `CANCELLED by 1000`, and a login node's uids may differ."""
+    word = seen.raw_state.rpartition(" by ")[2] if seen else ""
+    uid = parse_int(word)
+    if uid is None or uid < 0:
+        return ""
+    if uid and is_remote(known.backend):
+        return f"user {word}"
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return f"user {word}"
+
+
+def _lost_nodes(
+    known: History,
+    seen: Observation | None,
+    result: Result | None,
+    table: ExitTable,
+    backend: Callable[[str], Backend],
+    *,
+    claimed: bool,
+) -> tuple[str, ...]:
+    """Return the nodes whose failure ended a job: those that are unavailable, else the batch script's node.
+
+    The batch script's node is lost if the script started and left no result, or noticed the end late, or if it is
+    the only node. It may be available again by now. Raises BackendError.
+    """
+    if seen is None or not seen.final or not seen.nodes:
+        return ()
+    outside = table.states.get(seen.state)
+    codes = (outside[0].code if outside else 0, result.exit_code if result else 0)
+    if not set(codes) & {*LOST_NODES}:
+        return ()
+    lost = backend(known.backend).unavailable_nodes(seen.nodes)
+    is_cut_off = result is None or (result.ended_at or 0) - (seen.ended or 0) > RESULT_LAG
+    with suppress(ValueError):
+        nodes = expand(seen.nodes)
+        if not lost and (len(nodes) == 1 or (claimed and is_cut_off)):
+            return tuple(nodes[:1])
+    return tuple(lost)
