@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..state.history import apply, history
-from ..state.job_folder import JobFolder
 from ..state.journal import read
 from .after import before_first
 from .attempt import recover, submitted
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend, Observation
 
     from ..state.history import History
+    from ..state.job_folder import JobFolder
     from ..state.records import Record
     from ..state.result import Result
     from .job_files import JobFiles
@@ -65,8 +65,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 def open_job(folder: JobFolder) -> Opened:
     """Read a job's journal. Raises OSError if it is missing or cannot be read."""
-    folder = JobFolder(path=folder.path, inode=folder.own_journal().stat().st_ino)
-    journal = read(folder.journal)
+    journal = read(folder.own_journal())
     read_errors = tuple(f"{folder.journal.name}: {what}" for what in journal.read_errors)
     return Opened(folder=folder, history=history(journal.records), read_errors=read_errors)
 
@@ -78,12 +77,11 @@ def poll_jobs(
     ask: Ask | None = None,
     *,
     tasks: bool = True,
-    again: bool = True,
 ) -> list[View]:
     """Determine the status of jobs; poll each backend once for those whose files do not suffice.
 
     `ask` polls a backend; None polls at once. Without `tasks`, do not read the reports of running tasks, which may
-    be thousands of files. With `again`, a job whose folder another job has taken meanwhile is read once more.
+    be thousands of files.
     """
     ask = ask or asking(backend, now)
     found = [read_files(job.folder, job.history, late=tasks, read_errors=job.read_errors) for job in jobs]
@@ -95,20 +93,16 @@ def poll_jobs(
         view = evaluate(replace(files, known=known), answer, now, backend, tasks=tasks)
         backend_error = backend_error or view.backend_error
         views.append(replace(view, backend_error=backend_error, news=(*files.news, *news, *view.news)))
-    for position, job in enumerate(jobs if again else ()):
+    for position, job in enumerate(jobs):
         if job.history.ended is None and job.history.retry is None and not job.folder.is_here():
-            views[position] = _again(job, backend, now, ask, tasks=tasks)
+            views[position] = _gone(job)
     return views
 
 
-def _again(job: Opened, backend: Callable[[str], Backend], now: int, ask: Ask, *, tasks: bool) -> View:
-    """Return the view of the job that has taken the folder's name, or that the folder has been removed."""
-    try:
-        return poll_jobs([open_job(job.folder)], backend, now, ask, tasks=tasks, again=False)[0]
-    except OSError:
-        gone = JobStatus.so_far("UNKNOWN", "its folder has been removed")
-        error = f"{job.folder.name} has been removed"
-        return View(folder=job.folder, history=job.history, job_status=gone, is_gone=True, backend_error=error)
+def _gone(job: Opened) -> View:
+    gone = JobStatus.so_far("UNKNOWN", "its folder has been removed")
+    error = f"{job.folder.name} has been removed"
+    return View(folder=job.folder, history=job.history, job_status=gone, is_gone=True, backend_error=error)
 
 
 def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:

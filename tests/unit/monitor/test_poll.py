@@ -215,22 +215,6 @@ def test_time_between_attempts_does_not_count_as_run_time(tmp_path: Path) -> Non
     assert view.history.retries[0].started_at == NOW - 60
 
 
-def test_a_job_whose_name_is_taken_while_it_is_read_is_not_shown_with_files_of_the_other(
-    tmp_path: Path, folder: JobFolder
-) -> None:
-    """The first job has succeeded, and would be shown as waiting, because the second has no result yet."""
-    leave_result(folder)
-    opened = open_job(folder)
-    folder.path.rename(folder.path.with_name("alice~demo.1"))
-    other = job_folder(tmp_path, CREATED, INTENT, replace(SUBMITTED, job_id="8"))
-    (view,) = poll_jobs([opened], lambda _: FakeBackend(observed("PENDING", job_id="8")), NOW)
-    assert (view.history.job_id, view.job_status.state) == ("8", "WAITING")
-    assert view.folder.inode == other.journal.stat().st_ino
-    leave_result(other)
-    (view,) = poll_jobs([opened], lambda _: FakeBackend(observed("PENDING", job_id="8")), NOW)
-    assert (view.history.job_id, view.job_status.state) == ("8", "SUCCEEDED")
-
-
 def test_a_job_that_is_removed_while_it_is_read_is_not_shown_with_an_earlier_state(folder: JobFolder) -> None:
     opened = open_job(folder)
     shutil.rmtree(folder.path)
