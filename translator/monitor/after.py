@@ -87,9 +87,9 @@ def _state_of_dependency(folder: JobFolder, after: Dependency) -> Awaited:
 
 
 def find_job(jobs: Path, name: str, created_at: int) -> tuple[JobFolder, History] | None:
-    """Return the job that was created under a name, even if its folder was renamed; None if it was removed.
+    """Return the job that was created under a name; None if it was removed.
 
-    A folder that is moved during the search is found under its new name, or under the old one again.
+    Version 0.2.0 renamed the folder to `name.1` when the name was used again.
     """
     for place in _candidates(jobs, name):
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -104,4 +104,3 @@ def _candidates(jobs: Path, name: str) -> Iterator[JobFolder]:
     for other in sorted(os.listdir(jobs)):  # noqa: PTH208 - few of thousands of names match
         if other.startswith(f"{name}.") and other.rpartition(".")[2].isdecimal():
             yield JobFolder(path=jobs / other)
-    yield JobFolder(path=jobs / name)

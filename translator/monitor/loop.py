@@ -195,8 +195,6 @@ class Monitor:
             if known is None or known[0] != stamp:
                 known = (stamp, open_job(folder))
                 self._opened[folder.name] = known
-                # A new job may have the name of a finished one.
-                self._finished.pop(folder.name, None)
             return known[1]
         return None
 

@@ -331,7 +331,7 @@ def test_a_job_that_waits_for_any_end_starts_after_a_failure(tmp_path: Path) -> 
     assert stepped(waiting_job(tmp_path, until="ended"), FakeBackend(), NOW).history.job_id == "101"
 
 
-def test_a_renamed_dependency_is_found(tmp_path: Path) -> None:
+def test_a_dependency_that_version_0_2_0_renamed_is_found(tmp_path: Path) -> None:
     one, two = first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0)), waiting_job(tmp_path)
     one.path.rename(tmp_path / "alice~first.1")
     job_folder(tmp_path, replace(FIRST, happened_at=NOW), INTENT, SUBMITTED, name="alice~first")
