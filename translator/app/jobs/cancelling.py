@@ -90,10 +90,6 @@ def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Do
         # A look that is older than the cancel cannot show whose job it was.
         now = refresh_all(session, [open_job(each.view.folder) for each in asked], max_age=0) if asked else []
         for each, view in zip(asked, now, strict=True):
-            if view.folder.inode != each.view.folder.inode:
-                message = f"{each.view.folder.name} has ended, and another job has its name"
-                done.append(Done(message, each.view, had_ended=True))
-                continue
             # A job between two attempts still has the id of the last one.
             is_next = view.history.job_id not in ("", each.view.history.job_id)
             if not view.job_status.ended and is_next and tries_left:
