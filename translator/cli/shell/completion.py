@@ -51,8 +51,8 @@ complete -F %(complete_func)s %(prog_name)s
 class Bash(BashComplete):
     """Completion for bash 4.2 or later.
 
-    bash also splits words at `=` and `:` and inserts the candidate after the last of them. So this class parses the
-    line itself, and removes the part before that place from candidates.
+    bash also splits words at `=` and `:`, and before `@`, and inserts the candidate after the last split. So this class
+    parses the line itself, and removes the part before that place from candidates.
     """
 
     source_template = _BASH
@@ -71,7 +71,7 @@ class Bash(BashComplete):
         """Return the candidates without the part before bash's last split."""
         items = super().get_completions(args, incomplete)
         breaks = os.environ.get("COMP_WORDBREAKS", "")
-        cut = max((incomplete.rfind(each) for each in "=:" if each in breaks), default=-1) + 1
+        cut = max(0, *(incomplete.rfind(each) + (each != "@") for each in "=:@" if each in breaks))
         for item in items:
             if item.type == "plain":
                 item.value = _quoted(item.value[cut:])

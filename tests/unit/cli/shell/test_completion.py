@@ -40,7 +40,7 @@ def program_of(shell: str) -> str:
 @pytest.fixture
 def place(surroundings: Path, tmp_path: Path) -> Path:
     """Make jobs and files, and return the folder of the files."""
-    for name in ("train-one", "train-two", "other"):
+    for name in ("train-one", "train-two", "other", "twice", "twice@2", "twice@13"):
         job_folder(surroundings, replace(CREATED, user=ME, job=name), name=f"{ME}~{name}")
     job_folder(surroundings, replace(CREATED, user="bob", job="his"), name="bob~his")
     served = job_folder(surroundings, replace(CREATED, user=ME, job="wave-1", group="waves"), name=f"{ME}~wave-1")
@@ -86,6 +86,9 @@ COMPLETED = [
     ("paislurm status oth", "paislurm status other "),
     ("paislurm status train-o", "paislurm status train-one "),
     ("paislurm status bob~h", "paislurm status bob~his "),
+    ("paislurm status tw", "paislurm status twice"),
+    ("paislurm status twice@1", "paislurm status twice@13 "),
+    (f"paislurm status {ME}~twice@2", f"paislurm status {ME}~twice@2 "),
     ("paislurm check jo", "paislurm check job.yaml "),
     ("paislurm check my", "paislurm check my\\ job.yaml "),
     ("paislurm check job.yaml --set la", "paislurm check job.yaml --set late="),
