@@ -45,7 +45,6 @@ class Script:
     def run(self, how: str) -> tuple[str, int] | None:
         """Run once, to the end `how`; return the state and status of the job, None for a requeue."""
         try:
-            list(self._job.submission.folder.parent.iterdir())
             (self._attempt / "job.sbatch").stat()
             # The script stays in this folder, whatever name that gets.
             top = os.open(self._attempt.parents[1], os.O_RDONLY | os.O_DIRECTORY)

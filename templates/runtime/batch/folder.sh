@@ -10,10 +10,6 @@ open_folder() {
     PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
     PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
-    # An earlier job may have had this folder's name. A node that ran it keeps its folder in the
-    # cache of NFS for up to 60 s, unless it lists the folder of all jobs (nfs(5), acdirmax): the
-    # pattern does.
-    : "${PSL_FOLDER%/*}"/*.none
     check_shared_folder
     check_own_attempt
     # The working directory of a retry is that of the monitor that submitted it.
@@ -71,9 +67,8 @@ enter_attempt() {
   PSL_ENTERED=1
 }
 
-# check_own_name TAG: end if another job has taken the folder's name since this one was submitted: a
-# submit may have taken long, or Slurm may have lost the job for a while. The journal of a job has
-# its tag before the submit. A cluster behind ssh has no journal.
+# check_own_name TAG: end if the folder was deleted by hand, and another job has its name since. The
+# journal of a job has its tag before the submit. A cluster behind ssh has no journal.
 check_own_name() {
   local status=0
   [[ -e ../../journal.jsonl ]] || return 0
@@ -110,7 +105,7 @@ refuse_folder() {
 }
 
 # claim_attempt: claim the attempt for this job, or end the job if the attempt has another owner.
-# The folder may get another name at any moment, so no path begins with its name.
+# A removal may rename the folder at any moment, so no path begins with its name.
 claim_attempt() {
   local me restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
   # The job's name for sbatch and the monitor. Without Slurm no other cluster exists.

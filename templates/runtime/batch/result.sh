@@ -1,7 +1,7 @@
 # Write result.json: how the attempt ended.
 
-# write_result: write a new file, then rename it. The path is relative: when the job has ended,
-# another job of the same name may take the folder's name while this script cleans up.
+# write_result: write a new file, then rename it. The path is relative: when the job has ended, a
+# removal may rename the folder while this script cleans up.
 write_result() {
   local text
   [[ $PSL_ENTERED ]] || return 0

@@ -186,7 +186,7 @@ clean_up_nodes() {
   if [[ $PSL_SLURM_ENDS || $PSL_OUTCOME_CODE == -1001 ]]; then
     return 0
   fi
-  # Another job may have the run folder's name by now.
+  # The run folder may have been removed by now.
   [[ . -ef $PSL_ATTEMPT_FOLDER ]] || return 0
   for component in "${PSL_EVERY_COMPONENT[@]}"; do
     PSL_STEP_LIMIT=30 run_on_nodes sweep "$component" >/dev/null &

@@ -1,4 +1,4 @@
-"""The folder of a job whose name another one has by now, while its script is still tidying."""
+"""The folder of a job that is removed, and its name made again, while its script is still tidying."""
 
 from __future__ import annotations
 
