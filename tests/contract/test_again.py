@@ -35,9 +35,10 @@ def test_job_can_be_submitted_again_from_its_run_record(site: Site, folder: Path
     done = job.paislurm("submit", "--again", "again")
     assert done.returncode == 0, done.stderr
     assert f"{file} has changed since: using the recorded copy" in done.stderr
-    assert job.ended()[0] == 0
-    assert job.log("0-a/1") == first
-    same = job.paislurm("diff", "again.1", "again")
+    newer = replace(job, name="again@2")
+    assert newer.ended()[0] == 0
+    assert newer.log("0-a/1") == first
+    same = job.paislurm("diff", "again@1", "again")
     assert (same.returncode, same.stdout) == (0, ""), same.stderr
     other = json.loads(job.paislurm("submit", "--json", "--again", "again", "--set", "lr=0.3", "--suffix=-2").stdout)
     second = replace(job, name=other["job"])

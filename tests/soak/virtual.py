@@ -19,8 +19,8 @@ from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.app.jobs.removal import jobs_to_remove, remove_jobs
 from paislurm.translator.app.monitoring import run_monitor
+from paislurm.translator.app.submit.place import place_for
 from paislurm.translator.app.submit.prepare import Prepared
-from paislurm.translator.app.submit.replace_job import finished_in
 from paislurm.translator.app.submit.submit import take
 from paislurm.translator.files.lock import ABANDONED_SECONDS
 from paislurm.translator.monitor.loop import Monitor
@@ -183,10 +183,11 @@ class _Users:
     def _submit(self) -> None:
         name, self._count = f"job-{self._count}", self._count + 1
         session = self._people.session()
-        folder = session.store.folder(session.user, name)
         source = Source(file="job.yaml", submit_folder="/tmp")
-        prepared = Prepared(source=source, text=b"", compiled=_compiled.__wrapped__(name), folder=folder)
-        take(session, prepared, [finished_in(session, folder)])
+        compiled, full_name = _compiled.__wrapped__(name), f"{session.user}~{name}"
+        take(
+            session, Prepared(source=source, text=b"", compiled=compiled, name=full_name), place_for(session, full_name)
+        )
 
     def _remove(self, older_than: int) -> None:
         session = self._people.session()

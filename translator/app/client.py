@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class JobRun:
-    """One submitted job of a client. The object keeps referring to it after a later job has taken its name.
+    """One submitted job of a client.
 
-    `name` is `user~job`, the name of its folder when the object was made; `created_at` is in seconds since 1970. Both
-    together are unique. `compiled` is the compiled job file, None for a job from `find`.
+    `name` is the name of its folder, `user~job`, or `user~job@2` for the second job of the name; `created_at` is in
+    seconds since 1970. `compiled` is the compiled job file, None for a job from `find`.
     """
 
     client: Client = field(repr=False)
@@ -33,7 +33,7 @@ class JobRun:
 
     @property
     def folder(self) -> Path:
-        """The job's folder, under its current name. Raises NotFoundError for a removed job."""
+        """The job's folder. Raises NotFoundError for a removed job."""
         return self.client.folder_of(self)
 
     def status(self) -> JobView:

@@ -28,6 +28,7 @@ from ..files.names import (
 )
 from ..files.open_folder import open_folder
 from ..files.private import set_time
+from .address import Address, newest, numbers, parse
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
 from .journal import append, read, read_first, read_last
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ..files.open_folder import OpenFolder
     from .ended_jobs import EndedJob, Stamp
     from .records import Created, JobRole, Record
 
@@ -46,29 +46,19 @@ class JobFolder(Struct, frozen=True, kw_only=True):
     """Hold the paths in a job's folder. Source: this project's docs, run folder."""
 
     path: Path
-    inode: int | None = None
-    """The inode of the journal when it was opened: another job may later use the folder's name."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, JobFolder) and self.path == other.path
-
-    def __hash__(self) -> int:
-        return hash(self.path)
 
     def append(self, record: Record) -> None:
-        """Append a record to the journal. Raises OSError, also if the journal is another job's now.
+        """Append a record to the journal. Raises OSError.
 
         Before the record of the end, remove what only later attempts need.
         """
         if isinstance(record, Ended):
             self.forget_secrets()
-        append(self.journal, record, inode=self.inode)
+        append(self.journal, record)
 
     def forget_secrets(self) -> None:
-        """Remove the secrets and the submit environment as far as possible, but not those of a job of the same name."""
+        """Remove the secrets and the submit environment as far as possible."""
         with suppress(OSError), open_folder(self.path) as opened:
-            if not self.is_in(opened):
-                return
             opened.drop(ENVIRONMENT)
             with opened.folder(SECRETS) as secrets:
                 for name in secrets.names():
@@ -77,7 +67,7 @@ class JobFolder(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The folder's name: `user~name`, or `user~name.1` after the name was reused."""
+        """The folder's name: `user~name`, or `user~name@2` for the second job of the name."""
         return self.path.name
 
     @property
@@ -111,30 +101,25 @@ class JobFolder(Struct, frozen=True, kw_only=True):
     def take_claim(self, attempt: int, settled: int) -> bool:
         """Claim an attempt for no job, so that none can run it any more. Return False if a job has the claim.
 
-        A claim without an owner is no job's after `settled` seconds. Raises OSError if the folder cannot be written,
-        or if another job has taken its name.
+        A claim without an owner is no job's after `settled` seconds. Raises OSError if the folder cannot be written.
         """
-        with open_folder(self.path) as opened:
-            if not self.is_in(opened):
-                raise OSError(errno.ESTALE, "the folder belongs to another job now", str(self.path))
-            with opened.folder(ATTEMPTS) as attempts, attempts.folder(str(attempt)) as own:
-                own.make_folder(CLAIM)
-                with own.folder(CLAIM) as claim:
-                    if claim.create(OWNER):
-                        return True
-                    owner = claim.status(OWNER)
-                    return owner is not None and not owner.st_size and time.time() - owner.st_mtime > settled
+        with (
+            open_folder(self.path) as opened,
+            opened.folder(ATTEMPTS) as attempts,
+            attempts.folder(str(attempt)) as own,
+        ):
+            own.make_folder(CLAIM)
+            with own.folder(CLAIM) as claim:
+                if claim.create(OWNER):
+                    return True
+                owner = claim.status(OWNER)
+                return owner is not None and not owner.st_size and time.time() - owner.st_mtime > settled
 
     def is_here(self) -> bool:
-        """Return whether the folder is this job's, and not that of a job that has taken its name."""
+        """Return whether the job has not been removed."""
         with suppress(OSError), open_folder(self.path) as opened:
-            return self.is_in(opened)
+            return opened.status(JOURNAL) is not None
         return False
-
-    def is_in(self, opened: OpenFolder) -> bool:
-        """Return whether an open folder is this job's."""
-        journal = opened.status(JOURNAL)
-        return journal is not None and self.inode in (None, journal.st_ino)
 
     def result(self, attempt: int) -> Path:
         return self.attempt(attempt) / RESULT
@@ -193,24 +178,17 @@ class Living(NamedTuple):
         return known
 
 
-def _exists(path: Path) -> bool:
-    """Return whether a path exists, readable or not."""
-    try:
-        path.lstat()
-    except (OSError, ValueError):
-        return False
-    return True
-
-
 class Store:
     def __init__(self, home: Path, ended: EndedJobs | None = None) -> None:
         self.home = home
         self.jobs = home / "jobs"
         self.ended = ended or EndedJobs(lambda: home / "monitor")
 
-    def folder(self, user: str, name: str) -> JobFolder:
-        """Return the folder for a user's job of that name, which may not exist."""
-        return JobFolder(path=self.jobs / f"{user}~{name}")
+    def newest_and_free(self, name: str) -> tuple[JobFolder | None, JobFolder]:
+        """Return the folder of the newest job of a name (`user~job`), None without one, and that of the next job."""
+        last, removed = numbers(self.jobs, name)
+        found = JobFolder(path=self.jobs / str(Address(name, last))) if last else None
+        return found, JobFolder(path=self.jobs / str(Address(name, max(last, removed) + 1)))
 
     def names(self) -> list[str]:
         """Return the names of all job folders, sorted."""
@@ -237,21 +215,28 @@ class Store:
         self.ended.keep(set(names))
 
     def find(self, address: str, *, user: str) -> JobFolder:
-        """Return the job for an address: `user~name`, a name, or the backend's id, also of a component or a step.
+        """Return the job for an address: a folder's name, a job's name, a name with a number, or the backend's id,
+        also of a component or a step.
 
+        The name of a folder is always that job; any other name is the newest job of the name, and `name@1` the first.
         The user's own job has precedence for a name. Raises `NotFoundError` with similar names.
         """
-        for name in (address, f"{user}~{address}"):
-            if "~" in name and "/" not in name and name[0] != "." and _exists(self.jobs / name):
-                return JobFolder(path=self.jobs / name)
-        names = self.names()
-        others = [name for name in names if name.partition("~")[2] == address]
-        if len(others) == 1:
-            return JobFolder(path=self.jobs / others[0])
-        found = self.by_id(re.split(r"[+.]", address)[0])
-        if found is None:
+        names, own = self.names(), f"{user}~{address}"
+        folders, jobs = {name: name for name in names}, newest(names)
+        others = {folder for name, folder in (folders | jobs).items() if name.partition("~")[2] == address}
+        found = (
+            folders.get(str(parse(address)))
+            or jobs.get(address)
+            or jobs.get(own)
+            or folders.get(str(parse(own)))
+            or (others.pop() if len(others) == 1 else None)
+        )
+        if found is not None:
+            return JobFolder(path=self.jobs / found)
+        by_id = self.by_id(re.split(r"[+.]", address)[0])
+        if by_id is None:
             raise self._no_such_job(address, [name.removeprefix(f"{user}~") for name in names])
-        return found
+        return by_id
 
     def by_id(self, job_id: str, *, backend: str = "") -> JobFolder | None:
         """Return the newest job with an id: backends, or one backend over the years, may reuse ids."""

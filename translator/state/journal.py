@@ -56,24 +56,18 @@ class JournalContents(Struct, frozen=True, kw_only=True):
     read_errors: tuple[str, ...] = ()
 
 
-def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
-    """Append a record and sync it to disk. Raises OSError.
-
-    `inode` is that of the expected journal: raise OSError if another job has taken its name.
-    """
-    append_line(journal, dump(record), inode=inode)
+def append(journal: Path, record: Record) -> None:
+    """Append a record and sync it to disk. Raises OSError."""
+    append_line(journal, dump(record))
 
 
-def append_line(journal: Path, text: bytes, *, inode: int | None = None) -> None:
+def append_line(journal: Path, text: bytes) -> None:
     """Append a line to a journal, as `append` does.
 
     If a crash or a full disk left the last line incomplete, end that line first: the record then has a line of its own.
     """
     with locked(journal) as descriptor:
-        status = os.fstat(descriptor)
-        if inode is not None and inode != status.st_ino:
-            raise OSError(errno.ESTALE, "the journal belongs to another job now", str(journal))
-        size = status.st_size
+        size = os.fstat(descriptor).st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
         line = b"\n" * torn + text
         if os.write(descriptor, line) != len(line):

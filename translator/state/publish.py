@@ -1,4 +1,4 @@
-"""Create, rename and restore job folders atomically."""
+"""Create job folders atomically."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
-from ..files.private import make_private, new_private, remove_tree, sync_folder, write_durably, write_new
-from .job_folder import JobFolder
+from ..files.private import make_private, new_private, remove_tree, rename, sync_folder, write_durably, write_new
+from .address import numbers, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from .job_folder import Store
+    from .job_folder import JobFolder, Store
 
 ABANDONED_SECONDS = 24 * 3600
-RETIRED = "retired"
-RETIRING_SECONDS = 60
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 
@@ -81,89 +79,21 @@ def _clean_up(jobs: Path) -> None:
 
 
 def publish(staged: Path, folder: JobFolder) -> bool:
-    """Rename a staged folder to its final name. Return False if the name is taken: of two processes, one wins."""
+    """Rename a staged folder to its final name. Return False if the name is taken: of two processes, one wins.
+
+    While this process stalled, a job of that name may even have ended and been removed: then give the name back.
+    """
     try:
         with writing(folder.path):
-            staged.rename(folder.path)
+            rename(staged, folder.path)
+            address = parse(folder.name)
+            last, removed = numbers(folder.path.parent, address.name)
+            if last > address.number or removed >= address.number:
+                rename(folder.path, staged)
+                return False
             sync_folder(folder.path.parent)
     except FolderError as error:
         if isinstance(error.__cause__, OSError) and error.__cause__.errno in _TAKEN:
             return False
         raise
     return True
-
-
-def archive(folder: JobFolder, checked: int) -> JobFolder | None:
-    """Move a finished job's folder to `<name>.<n>` and return it, None if another process is moving it.
-
-    `checked` is a descriptor of the folder that was found finished. The mark is made through it, never in a folder
-    that has taken the name since. Only the process that makes the mark may rename.
-    """
-    with writing(folder.path):
-        if not mark(checked):
-            return None
-        number = 0
-        while True:
-            number += 1
-            old = JobFolder(path=folder.path.with_name(f"{folder.name}.{number}"))
-            if old.path.exists():
-                continue
-            try:
-                return old if move(checked, folder.path, old.path) else None
-            except OSError as error:
-                if error.errno not in _TAKEN:
-                    raise
-
-
-def move(checked: int, path: Path, new: Path) -> bool:
-    """Rename a folder, by its descriptor. Return False if another folder has taken its name. Raises OSError.
-
-    This process may stall before any call, even until another job has the name. So look before the rename, and again
-    after it, and give the name back. An NFS client looks a name up again after it has listed the folder of the name.
-    Source: nfs(5), acdirmax.
-    """
-    os.listdir(path.parent)  # noqa: PTH208 - the names are not used
-    if not _has_name(checked, path):
-        return False
-    path.rename(new)
-    if _has_name(checked, new):
-        return True
-    with suppress(OSError):
-        new.rename(path)
-    return False
-
-
-def _has_name(checked: int, path: Path) -> bool:
-    """Return whether a path is that of a folder, by its descriptor."""
-    with suppress(FileNotFoundError):
-        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(checked))
-    return False
-
-
-def mark(checked: int) -> bool:
-    """Mark a folder, by its descriptor, as about to be renamed. Return False if another process has marked it."""
-    try:
-        os.mkdir(RETIRED, 0o700, dir_fd=checked)
-    except FileExistsError:
-        return _take_over(checked)
-    return True
-
-
-def _take_over(checked: int) -> bool:
-    """Take over the mark of a process that died. Of two processes, only one can rename the mark."""
-    try:
-        age = time.time() - os.stat(RETIRED, dir_fd=checked).st_mtime
-        if age < RETIRING_SECONDS:
-            return False
-        os.rename(RETIRED, f"{RETIRED}-{os.urandom(4).hex()}", src_dir_fd=checked, dst_dir_fd=checked)
-        os.mkdir(RETIRED, 0o700, dir_fd=checked)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def restore(old: JobFolder, folder: JobFolder) -> None:
-    """Rename an archived folder back, unless the name is taken."""
-    with suppress(OSError):
-        old.path.rename(folder.path)
-        (folder.path / RETIRED).rmdir()

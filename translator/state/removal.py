@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Diagnostic, FolderError
 from ..files.names import ATTEMPTS
-from ..files.open_folder import open_folder
-from .publish import RETIRED, mark, move
+from ..files.private import rename
+from .address import keep_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .history import History
     from .job_folder import JobFolder
 
 MOUNTS = Path("/proc/self/mounts")
@@ -76,39 +75,27 @@ def _walk(top: str, status: os.stat_result) -> Iterator[tuple[str, os.stat_resul
                     left.append((entry.path, found))
 
 
-def hide(folder: JobFolder, known: History) -> list[Path] | None:
-    """Rename a job's folder to a hidden name and return that. Raises OSError if it cannot be renamed.
+def hide(folder: JobFolder) -> list[Path] | None:
+    """Rename a job's folder to a hidden name and return that, None if another process has removed it.
 
-    Return None if another job has taken the name, or another process is renaming the folder.
+    Raises OSError if it cannot be renamed.
     """
-    with open_folder(folder.path) as opened:
-        if not folder.is_in(opened):
-            return None
-        # An archived job already has its mark, and no other process renames it.
-        archived = folder.name != known.full_name and opened.status(RETIRED) is not None
-        if not archived and not mark(opened.descriptor):
-            return None
-        hidden = _hidden(folder)
-        try:
-            return [hidden] if move(opened.descriptor, folder.path, hidden) else None
-        except OSError:
-            opened.drop_folder(RETIRED)
-            raise
+    hidden = _hidden(folder)
+    # Without room for the number, the job can still be removed.
+    with suppress(OSError):
+        keep_number(folder.path)
+    with suppress(FileNotFoundError):
+        rename(folder.path, hidden)
+        return [hidden]
+    return None
 
 
-def hide_bulk(folder: JobFolder) -> list[Path] | None:
-    """Rename the working directories and the code of a job's attempts to hidden names, and return these.
-
-    Return None if another job has taken the name.
-    """
+def hide_bulk(folder: JobFolder) -> list[Path]:
+    """Rename the working directories and the code of a job's attempts to hidden names, and return these."""
     found = []
-    with open_folder(folder.path) as opened:
-        if not folder.is_in(opened):
-            return None
-        for path in bulk(folder):
-            hidden = _hidden(folder)
-            os.rename(path.relative_to(folder.path), hidden, src_dir_fd=opened.descriptor)
-            found.append(hidden)
+    for path in bulk(folder):
+        found.append(_hidden(folder))
+        rename(path, found[-1])
     return found
 
 

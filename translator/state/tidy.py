@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
 
-from ..files.names import ATTEMPTS, BATCH_LOG, CLAIM, JOURNAL, RESULT, SCRIPT
+from ..files.names import ATTEMPTS, BATCH_LOG, CLAIM, RESULT, SCRIPT
 from ..files.open_folder import open_folder
 from .kept_script import HEAD, runtimes, shrink
 from .parsed import CorruptDataError
-from .publish import RETIRED
 from .result import parse_result
 
 if TYPE_CHECKING:
@@ -37,9 +36,9 @@ FOLDERS_OF_A_LIVING_ATTEMPT = ("bin", "commands")
 
 
 def is_tidy(folder: JobFolder) -> bool:
-    """Return whether a job is tidy, by three checks of its first attempt, which is tidied last."""
+    """Return whether a job is tidy, by two checks of its first attempt, which is tidied last."""
     first = folder.attempt(0)
-    return not any(path.exists() for path in (first / SCRIPT, first / CLAIM, folder.path / RETIRED))
+    return not any(path.exists() for path in (first / SCRIPT, first / CLAIM))
 
 
 def tidy(folder: JobFolder, known: History, now: int) -> bool:
@@ -50,10 +49,6 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
     if known.ended is None or is_remote(known.backend):
         return False
     with suppress(OSError), open_folder(folder.path) as opened:
-        journal = opened.status(JOURNAL)
-        if journal is None or folder.inode not in (None, journal.st_ino):
-            # The name belongs to another job now.
-            return False
         over, is_old = _ended_attempts(known), now - known.ended.happened_at >= TIDY_AFTER
         complete = True
         with opened.folder(ATTEMPTS) as attempts:
@@ -65,9 +60,6 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
         if complete:
             for name in OF_A_LIVING_JOB:
                 opened.drop(name)
-        if folder.name != known.full_name:
-            # The job is archived and no longer needs its mark.
-            opened.drop_folder(RETIRED)
         return complete
     return False
 

@@ -241,7 +241,7 @@ PROGRAM = {
     "E590": "the runtime of a finished job's script is lost",
     "E591": "the job to remove has not ended",
     "E592": "a job's folder contains files of another user or a mounted file system, which are not removed",
-    "E593": "another process is replacing or removing the job",
+    "E593": "another process is removing the job",
     "E594": "the journal of the job to remove cannot be read",
     "E597": "no job belongs to the group",
     "E599": "internal error: please report it",

@@ -13,6 +13,7 @@ from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.state.address import newest
 from paislurm.translator.state.job_folder import JobFolder
 from tests.clock import clock
 
@@ -105,8 +106,8 @@ def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
             job = changed(job, path.replace("__", "/"), value)
         file = job_file(tmp_path, yaml.safe_dump(job, sort_keys=False))
         said = run("submit", file, "--backend", "local", "--wait", *options)
-        folder = next(surroundings.glob("*~demo"), None)
-        assert folder is not None, said.err
-        return Ran(said, folder)
+        folder = newest(path.name for path in surroundings.glob("*~demo*")).values()
+        assert folder, said.err
+        return Ran(said, surroundings.joinpath(*folder))
 
     return submit

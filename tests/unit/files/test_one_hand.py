@@ -27,7 +27,6 @@ OF_PATHS = {
     "write_text",
 }  # fmt: skip
 NAMED = "a person names the file, which may be a pipe"
-RENAMES = "renames and removes whole job folders, by their descriptors"
 SLURM = "it stands in for Slurm: the files of the job are srun's and slurmd's, which follow the umask and links"
 EXCEPTIONS = {
     "backends/slurm_emulator/records.py": "writes into the space that is reserved for the last record",
@@ -45,8 +44,8 @@ EXCEPTIONS = {
     "translator/app/site/ask.py": "a file that nobody reads: a node looks for its name",
     "translator/state/ended_jobs.py": "asks the file server for a time by opening, and reads nothing",
     "translator/state/kept_script.py": "unpacks an open file",
-    "translator/state/publish.py": RENAMES,
-    "translator/state/removal.py": RENAMES,
+    "translator/state/publish.py": "makes folders in a new private one",
+    "translator/state/removal.py": "removes whole job folders",
 }
 
 

@@ -13,7 +13,7 @@ from paislurm.translator.errors import FolderError, NotFoundError
 from paislurm.translator.files.private import write_durably
 from paislurm.translator.state import publish as publishing
 from paislurm.translator.state.job_folder import JobFolder, Store
-from paislurm.translator.state.publish import archive, publish, restore, stage
+from paislurm.translator.state.publish import publish, stage
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
 
@@ -47,13 +47,9 @@ def test_of_two_jobs_with_one_id_the_unfinished_or_newest_is_found(tmp_path: Pat
     assert store.find("7", user="alice") == old
 
 
-def test_a_claim_is_taken_for_the_own_job_only(tmp_path: Path) -> None:
+def test_a_claim_is_taken_once(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT)
     folder.attempt(0).mkdir(parents=True, exist_ok=True)
-    other = JobFolder(path=folder.path, inode=folder.journal.stat().st_ino + 1)
-    with pytest.raises(OSError, match="another job"):
-        other.take_claim(0, 180)
-    assert not folder.claim(0).parent.exists()
     assert folder.take_claim(0, 180)
     assert not folder.take_claim(0, 180), "a job may have made it a moment ago, and not yet written its id"
     assert folder.take_claim(0, -1)
@@ -80,7 +76,7 @@ def test_an_empty_home_has_no_jobs(tmp_path: Path) -> None:
 def test_a_folder_is_created_privately_and_moved_into_place_once(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
     staged = stage(store, {"job.yaml": b"x", "attempts/0/job.sbatch": b"y"})
-    folder = store.folder("alice", "demo")
+    _, folder = store.newest_and_free("alice~demo")
     modes = {path.stat().st_mode & 0o777 for path in (store.home, store.jobs, *staged.rglob("*")) if path.is_dir()}
     assert modes == {0o700}
     assert publish(staged, folder)
@@ -88,48 +84,6 @@ def test_a_folder_is_created_privately_and_moved_into_place_once(tmp_path: Path)
     again = stage(store, {"job.yaml": b"z"})
     assert not publish(again, folder)
     assert (folder.path / "job.yaml").read_bytes() == b"x"
-
-
-def test_a_finished_folder_is_archived_and_can_be_restored(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED, name="alice~demo")
-    job_folder(tmp_path, CREATED, name="alice~demo.1")
-    with opened(folder) as checked:
-        old = archive(folder, checked)
-    assert old is not None
-    assert old.name == "alice~demo.2"
-    assert not folder.path.exists()
-    restore(old, folder)
-    assert (folder.journal.exists(), (folder.path / "retired").exists()) == (True, False)
-
-
-def test_only_one_of_two_processes_archives_a_folder(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED)
-    with opened(folder) as first, opened(folder) as second:
-        assert archive(folder, first) is not None
-        new = job_folder(tmp_path, CREATED, INTENT)
-        assert archive(new, second) is None, "the mark is in the folder that was checked, which has moved"
-    assert new.journal.exists()
-
-
-def test_a_process_that_stalled_does_not_archive_the_job_that_took_the_name(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED)
-    with opened(folder) as first, opened(folder) as stalled:
-        old = archive(folder, first)
-        assert old is not None
-        new = job_folder(tmp_path, CREATED, INTENT)
-        os.utime(old.path / "retired", (1, 1))
-        assert archive(folder, stalled) is None
-    assert new.journal.exists()
-
-
-def test_a_stale_archive_mark_is_taken_over(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED)
-    mark = folder.path / "retired"
-    mark.mkdir()
-    with opened(folder) as checked:
-        assert archive(folder, checked) is None
-        os.utime(mark, (1, 1))
-        assert archive(folder, checked) is not None
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state import journal as module
 from paislurm.translator.state.journal import (
     MAX_EARLIER,
@@ -28,7 +27,7 @@ from paislurm.translator.state.journal import (
 from paislurm.translator.state.records import Cancelled, Changed, Notified, Observed, dump, parse
 from tests.children import child
 
-from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
+from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED
 from .any_record import any_record
 
 if TYPE_CHECKING:
@@ -62,45 +61,6 @@ def test_truncation_loses_at_most_the_last_record(
     append(journal, CREATED)
     assert read(journal).records[-1] == CREATED
     assert read(journal).records[:complete] == tuple(records[:complete])
-
-
-def test_a_slow_monitor_writes_nothing_about_the_job_that_took_the_name(tmp_path: Path) -> None:
-    """It has read the old job's journal, and writes when its folder is another job's."""
-    first = open_job(job_folder(tmp_path, CREATED, INTENT, SUBMITTED)).folder
-    first.path.rename(tmp_path / "alice~demo.1")
-    second = job_folder(tmp_path, CREATED, INTENT)
-    second.secrets.mkdir()
-    with pytest.raises(OSError, match="another job now") as refused:
-        first.append(ENDED)
-    assert refused.value.errno == errno.ESTALE
-    assert (read(second.journal).records, second.secrets.is_dir()) == ((CREATED, INTENT), True)
-    open_job(second).folder.append(ENDED)
-    assert (read(second.journal).records, second.secrets.exists()) == ((CREATED, INTENT, ENDED), False)
-
-
-def test_the_end_of_a_job_does_not_remove_the_secrets_of_the_job_that_takes_its_name_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The name changes hands between the check of the journal and the removal."""
-    first = open_job(job_folder(tmp_path, CREATED, INTENT, SUBMITTED)).folder
-    first.secrets.mkdir()
-    (first.secrets / "token").write_text("first")
-    real, second = os.open, []
-
-    def opened(path: object, *words: object, **others: object) -> int:
-        descriptor = real(path, *words, **others)  # type: ignore[arg-type]
-        if not second and str(path) == str(first.path):
-            first.path.rename(tmp_path / "alice~demo.1")
-            second.append(job_folder(tmp_path, CREATED, INTENT))
-            second[0].secrets.mkdir()
-            (second[0].secrets / "token").write_text("second")
-        return descriptor
-
-    monkeypatch.setattr(os, "open", opened)
-    with suppress(OSError):
-        first.append(ENDED)
-    assert (second[0].secrets / "token").read_text() == "second"
-    assert not (tmp_path / "alice~demo.1" / "secrets").exists()
 
 
 def test_damage_is_reported(journal: Path) -> None:

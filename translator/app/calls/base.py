@@ -29,7 +29,7 @@ class Calls(Session):
             raise FolderError(Diagnostic(code="E500", message=message)) from error
 
     def _folder(self, job: JobRun | str) -> JobFolder:
-        """Return the folder of a job. A `JobRun` keeps its folder after a later job has taken its name."""
+        """Return the folder of a job. A `JobRun` is found although version 0.2.0 has renamed its folder."""
         from ...monitor.after import find_job
 
         if isinstance(job, str):

@@ -39,7 +39,7 @@ class JobCalls(Calls):
         """Return a line for each job, the newest first, with one query to the backend for all.
 
         `words` are names, ids, patterns such as "train-*" and sweeps; `group` is a sweep. Default: all jobs;
-        `everything` includes jobs whose names later jobs have taken. `states` and `since` (seconds since 1970) select
+        `everything` includes earlier jobs whose names were used again. `states` and `since` (seconds since 1970) select
         jobs by state and time of submission. Raises NotFoundError for a word without a job.
         """
         from ..jobs.listing import JobFilter, find_lines

@@ -37,7 +37,7 @@ class SubmitCalls(Calls):
 
         The arguments are those of `load`. `backend` is slurm, pyslurm, auto or local; `host` is a login node to reach
         by SSH, for the backend slurm. The job starts `after` other jobs have succeeded, or with "NAME:ended" after any
-        end. A finished job of the same name is renamed. Raises ProtocolError, SiteError, PlanError, FolderError for a
+        end. The second job of a name is `user~job@2`. Raises ProtocolError, SiteError, PlanError, FolderError for a
         name in use, and BackendError: RejectedError if Slurm rejects the job, UnreachableError if it does not answer.
         """
         from ..submit.after import jobs_before

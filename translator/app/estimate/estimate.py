@@ -105,7 +105,7 @@ class Estimate(NamedTuple):
         return StartEstimate(
             job=submitted.job,
             user=submitted.user,
-            name=f"{submitted.user}~{submitted.job}",
+            name=submitted.folder.name,
             backend=submitted.backend,
             task_count=submitted.compiled.job.task_count,
             dependencies=submitted.dependencies,
@@ -139,7 +139,8 @@ def estimate(session: Session, source: Source, after: tuple[Dependency, ...] = (
     Raises BackendError like a submit.
     """
     (prepared,) = prepare(session, [source], keep=False, after=after)
-    return _estimate_of(session, described(session, prepared, None), source)
+    _, free = session.store.newest_and_free(prepared.name)
+    return _estimate_of(session, described(session, prepared, free), source)
 
 
 def estimate_layouts(session: Session, source: Source) -> tuple[Plan, tuple[Estimate, ...]]:

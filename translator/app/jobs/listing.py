@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...folded_names import by_numbers
 from ...monitor.job_status import JobStatus
 from ...monitor.poll import final_state, open_job
+from ...state.address import newest
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ...state.removal import room_taken
@@ -43,7 +44,7 @@ class Found(NamedTuple):
 class JobFilter(Struct, frozen=True, kw_only=True):
     """A filter of jobs by words or group, by state, and by time of submission.
 
-    Default: all jobs; `everything` includes those whose names later jobs have taken.
+    Default: the newest job of each name; `everything` includes the earlier ones.
     `since` is in seconds since 1970, or None.
     """
 
@@ -99,17 +100,18 @@ def lines(
     """Return a line for each job, or for these folders; poll results are at most `max_age` seconds old."""
     found: list[JobLine] = []
     living: list[Opened] = []
+    latest = newest(store.names())
     for name, job in store.entries():
         if names is not None and name not in names:
             continue
         if isinstance(job, EndedJob):
-            if everything or not job.job or name == job.full_name:
+            if everything or not job.job or name == latest.get(job.full_name):
                 found.append(_ended(name, job, f"{store.jobs}/{name}"))
             continue
         folder = job.folder
         try:
             known = job.read()
-            if not everything and known.job and name != known.full_name:
+            if not everything and known.job and name != latest.get(known.full_name):
                 continue
             if known.ended is not None:
                 found.append(_ended(name, summary(known), str(folder.path)))
@@ -164,7 +166,7 @@ def with_sizes(found: Iterable[JobLine]) -> list[JobLine]:
 
 
 def is_gone(folder: JobFolder) -> bool:
-    """Return whether a job's folder was renamed or removed, for example after another submit."""
+    """Return whether a job's folder was removed."""
     return not folder.path.exists()
 
 

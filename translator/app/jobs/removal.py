@@ -68,7 +68,6 @@ def named(session: Session, words: Sequence[str]) -> list[Opened]:
     if living:
         several = len(jobs) > len(living)
         raise FolderError([_has_not_ended(view, several=several) for view in living])
-    # Not opened again: a submit may have given the name to another job meanwhile.
     return [Opened(folder=view.folder, history=view.history) for view in views]
 
 
@@ -94,15 +93,15 @@ def matching(session: Session, words: Sequence[str], older_than: int | None, sta
 def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str:
     """Remove an ended job, or with `keep_logs` its working directories; return a message about remaining files.
 
-    Raises FolderError if another process changes the job, and OSError if its folder cannot be renamed.
+    Raises FolderError if another process removes the job, and OSError if its folder cannot be renamed.
     """
     check_removable(job.folder)
     # First, in case this process is killed: nobody else would remove those of a hidden folder for a day.
     job.folder.forget_secrets()
     left = _remove_remote(session, job, keep_logs=keep_logs) if is_remote(job.history.backend) else ""
-    hidden = hide_bulk(job.folder) if keep_logs else hide(job.folder, job.history)
+    hidden = hide_bulk(job.folder) if keep_logs else hide(job.folder)
     if hidden is None:
-        message = f"{job.folder.name} is being replaced or removed by another process"
+        message = f"{job.folder.name} is being removed by another process"
         raise FolderError(Diagnostic(code="E593", message=message, hint="check with `paislurm list --all`"))
     behind = " ".join(str(path) for path in hidden if not delete(path))
     return "; ".join(filter(None, [left, behind and f"{behind} could not be deleted yet"]))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ...errors import Diagnostic, NotFoundError, did_you_mean, nearest
 from ...folded_names import by_numbers
+from ...state.address import newest, parse
 from ...state.job_folder import JobFolder, Living
 
 if TYPE_CHECKING:
@@ -92,11 +93,12 @@ def _group(store: Store, word: str, *, user: str) -> list[JobFolder]:
     except NotFoundError:
         return jobs_of_group(store, word, user=user)
     # A group with the name of a job contains jobs whose names start with it.
-    if not any(name.startswith(f"{job.name}-") for name in store.names()):
+    full_name = parse(job.name).name
+    if not any(name.startswith(f"{full_name}-") for name in store.names()):
         return []
     with suppress(OSError):
         known = job.history()
-        if known.ended is not None and job.name == f"{user}~{word}":
+        if known.ended is not None and full_name == f"{user}~{word}":
             group = jobs_of_group(store, word, user=user)
             return group if group and group[0].history().created >= known.created else []
     return []
@@ -143,13 +145,14 @@ def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
 
 
 def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
-    """Return the user's jobs of a group by name, `seed2` before `seed10`, without replaced ones."""
+    """Return the user's jobs of a group by name, `seed2` before `seed10`, of each name the newest."""
     found: list[JobFolder] = []
+    latest = newest(store.names())
     for name, job in store.entries():
         if group and name.startswith(f"{user}~"):
             with suppress(OSError):
                 known = job.read() if isinstance(job, Living) else job
-                if known.group == group and known.full_name == name:
+                if known.group == group and latest.get(known.full_name) == name:
                     found.append(JobFolder(path=store.jobs / name))
     return sorted(found, key=lambda folder: by_numbers(folder.name))
 

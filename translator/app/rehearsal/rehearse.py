@@ -20,6 +20,7 @@ from ...files.private import make_private, remove_tree
 from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
 from ..results.tail import open_log
+from ..submit.place import place_for
 from ..submit.prepare import prepare
 from ..submit.submit import take
 from ..views.of_poll import job_stall
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ..input.source import Source
     from ..session import Session
+    from ..submit.place import Place
     from ..submit.prepare import Prepared
     from .faults import Fault
 
@@ -87,12 +89,13 @@ def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) 
             raise UsageError(Diagnostic(code="E547", message=message, hint="run this on the login node"))
         options = prepared.compiled.job.slurm_options
         check_resumes(options)
-        job = _Job(own, prepared, here, patience)
+        free = place_for(own, prepared.name)
+        job = _Job(own, prepared, free, here, patience)
         if reason := why_not(fault, prepared.compiled, patience):
             return job.result(fault, None, job.not_tried(fault, reason))
         link_entries(Path.cwd(), here, options.checkpoints)
         # Without `leave_behind`: a monitor in the background polls more rarely than this command.
-        take(own, prepared, [None])
+        take(own, prepared, free)
         try:
             return job.rehearsal(fault)
         finally:
@@ -105,8 +108,9 @@ def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) 
 class _Job:
     """A job in rehearsal. `_files` are the checkpoints of the first attempt, with their times."""
 
-    def __init__(self, session: Session, prepared: Prepared, here: Path, patience: float) -> None:
-        self._session, self.folder, self._compiled, self._here = session, prepared.folder, prepared.compiled, here
+    def __init__(self, session: Session, prepared: Prepared, place: Place, here: Path, patience: float) -> None:
+        self._session, self._compiled, self._here = session, prepared.compiled, here
+        self.folder = place.folder
         self._options = options = prepared.compiled.job.slurm_options
         self._backend = prepared.source.backend
         self._patience, self._max_age = patience, 1.0 if self._backend == LOCAL else 5.0

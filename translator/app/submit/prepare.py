@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...planning.plan import Plan
     from ...site.profile import Site
-    from ...state.job_folder import JobFolder
     from ...state.records import Dependency
     from ..input.source import Source
     from ..session import Session
@@ -42,12 +41,15 @@ ABOUT_THE_SITE = frozenset({"W402"})
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """A job that is ready to submit, and its dependencies; `group` and `sweep` are as in `Created`."""
+    """A job that is ready to submit, with its name (`user~job`) and dependencies.
+
+    `group` and `sweep` are as in `Created`.
+    """
 
     source: Source
     text: bytes
     compiled: Compiled
-    folder: JobFolder
+    name: str
     after: tuple[Dependency, ...] = ()
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
@@ -100,7 +102,7 @@ def prepare(
             source=source,
             text=text,
             compiled=each,
-            folder=session.store.folder(session.user, each.job.name),
+            name=f"{session.user}~{each.job.name}",
             after=after,
         )
         for source, each in zip(ready, compiled, strict=True)

@@ -103,7 +103,7 @@ class Submitted(Struct, frozen=True, kw_only=True):
         return SubmittedJob(
             job=self.job,
             user=self.user,
-            name=f"{self.user}~{self.job}",
+            name=self.folder.name,
             backend=self.backend,
             job_id=self.job_id or None,
             attempt=0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, FolderError, InterruptedWaitError, RejectedError, UnreachableError
-from ...files.names import ENVIRONMENT, JOB_FILE, PLAN
+from ...files.names import ATTEMPTS, ENVIRONMENT, JOB_FILE, JOURNAL, PLAN, SCRIPT
 from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
 from ...state.history import history
 from ...state.publish import stage, write_files
@@ -25,19 +26,19 @@ from ..nodes import ledger, say_avoided
 from ..runs.recording import current_folder, run_record
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_monitor
 from .masking import hidden_texts, kept_text
+from .place import check_in_time, place_for, put_in_place, undo
 from .prepare import prepare, retry_policy
 from .refusal_location import located, with_back_off
-from .replace_job import check_in_time, finished_in, put_in_place, undo
 from .result import Submitted
 from .site_values import partitions_of
 
 if TYPE_CHECKING:
-    from ...monitor.poll import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import Dependency, Record
     from ..input.source import Source
     from ..session import Session
+    from .place import Place
     from .prepare import Prepared
 
 
@@ -48,21 +49,21 @@ SUBMIT_DIR = "submit-dir"
 def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Dependency, ...] = ()) -> Submitted:
     """Submit a job file to start `after` other jobs. If the backend rejects it, everything is undone."""
     (prepared,) = prepare(session, [source], keep=not dry_run, after=after)
-    found = [finished_in(session, prepared.folder)]
+    place = place_for(session, prepared.name)
     if dry_run:
-        return described(session, prepared, None)
+        return described(session, prepared, place.folder)
     try:
-        job_id = take(session, prepared, found)
+        submitted = take(session, prepared, place)
     finally:
         leave_behind(session, prepared)
     say_next(session, prepared)
-    return described(session, prepared, job_id)
+    return submitted
 
 
-def described(session: Session, prepared: Prepared, job_id: str | None) -> Submitted:
+def described(session: Session, prepared: Prepared, folder: JobFolder, job_id: str | None = None) -> Submitted:
     """Return the result of a submission."""
     return Submitted(
-        folder=prepared.folder,
+        folder=folder,
         job=prepared.compiled.job.name,
         user=session.user,
         backend=prepared.source.backend,
@@ -72,17 +73,14 @@ def described(session: Session, prepared: Prepared, job_id: str | None) -> Submi
     )
 
 
-def take(session: Session, prepared: Prepared, found: list[View | None]) -> str:
-    """Submit a prepared job, and return its id, or "" for a job that waits for others.
+def take(session: Session, prepared: Prepared, place: Place) -> Submitted:
+    """Submit a prepared job, and return the result. A repeated attempt searches the place again."""
+    found = [place]
 
-    `found` contains the finished job of the same name; a repeated attempt searches it again.
-    """
-    folder = prepared.folder
+    def attempt() -> Submitted:
+        return _submit(session, prepared, found.pop() if found else place_for(session, prepared.name))
 
-    def attempt() -> str:
-        return _submit(session, prepared, found.pop() if found else finished_in(session, folder))
-
-    return with_back_off(session, attempt, prepared.compiled.site.retry.submit_wait, folder.name)
+    return with_back_off(session, attempt, prepared.compiled.site.retry.submit_wait, place.folder.name)
 
 
 def leave_behind(session: Session, prepared: Prepared) -> None:
@@ -101,11 +99,11 @@ def say_next(session: Session, prepared: Prepared) -> None:
         )
 
 
-def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
-    """Create the folder, rename a finished job's, submit; undo everything if the backend rejects the job."""
-    folder, compiled, source = prepared.folder, prepared.compiled, prepared.source
+def _submit(session: Session, prepared: Prepared, place: Place) -> Submitted:
+    """Create the folder and submit; undo everything if the backend rejects the job."""
+    compiled, source = prepared.compiled, prepared.source
     files, known = _files(session, prepared)
-    folder, old = put_in_place(session, stage(session.store, files), folder, finished)
+    folder = put_in_place(session, stage(session.store, files), place)
     try:
         # Secrets come last: once the folder has its name, the monitor removes them even if this process is killed.
         secrets = compiled.secrets.items()
@@ -113,22 +111,23 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
         write_files(folder.path, {f"{folder.secrets.name}/{name}": secret.encode() for name, secret in secrets})
         check_in_time(folder, session.now() - known.created)
     except BaseException:
-        undo(folder, old)
+        undo(folder, session.now() - known.created)
         raise
     if known.is_held_back:
-        return ""
+        return described(session, prepared, folder, "")
     try:
         exclude = known.excluded_nodes(session.now(), ledger(session).read(known))
         record, unwritten = submit_attempt(folder, known, session.backend(source.backend), session.now, exclude=exclude)
     except BackendError as error:
         if error.is_refusal:
-            undo(folder, old)
+            undo(folder, session.now() - known.created)
             raise (located(session, error, compiled, source) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None
     except KeyboardInterrupt:
         raise _unsure_by_user(folder, known) from None
     except Exception:
-        undo(folder, old)
+        # The backend may have the job.
+        undo(folder, math.inf)
         raise
     job_id = JobId(record.job_id)
     say_avoided(session, folder.name, exclude, record.avoided_nodes)
@@ -141,7 +140,7 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
         _after_submit(session, folder, job_id)
     if unwritten is not None:
         raise _unrecorded(folder, known, job_id, unwritten)
-    return job_id
+    return described(session, prepared, folder, job_id)
 
 
 def _after_submit(session: Session, folder: JobFolder, job_id: JobId) -> None:
@@ -157,8 +156,8 @@ def _after_submit(session: Session, folder: JobFolder, job_id: JobId) -> None:
 
 
 def _too_late(folder: JobFolder, job_id: JobId) -> FolderError:
-    """Return the error for a process that stalled so long before its submit that another job has the name."""
-    message = f"another process has submitted {folder.name} while this submit stalled; job {job_id} runs nothing"
+    """Return the error for a process that stalled so long before its submit that its job was given up and removed."""
+    message = f"another process has removed {folder.name} while this submit stalled; job {job_id} runs nothing"
     return FolderError(Diagnostic(code="E512", message=message, hint="see `paislurm list`"))
 
 
@@ -188,7 +187,7 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
 
 def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], History]:
     """Return the files of a new job folder; the journal contains the intent unless the job waits for others."""
-    folder, compiled, source, now = prepared.folder, prepared.compiled, prepared.source, session.now()
+    compiled, source, now = prepared.compiled, prepared.source, session.now()
     policy = retry_policy(compiled)
     intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster or "")
     kept = kept_text(prepared.text, compiled.document)
@@ -215,8 +214,8 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
     files = {
         JOB_FILE: kept,
         PLAN: json.dumps(plain(compiled.plan), indent=2).encode() + b"\n",
-        str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
-        folder.journal.name: b"".join(dump(record) for record in records),
+        f"{ATTEMPTS}/0/{SCRIPT}": compiled.script.encode(errors="surrogateescape"),
+        JOURNAL: b"".join(dump(record) for record in records),
     }
     if is_remote(source.backend):
         return files, history(records)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...monitor.job_status import State
 from ...monitor.status import ended_at, expected_start_at, node_list, started_at
 from ...monitor.waits import advice
+from ...state.address import parse
 from ...state.kept_plan import kept_plan
 from ...times import Time, aware, elapsed_seconds, seconds_of, seconds_since_1970
 from ..session import user_name
@@ -124,7 +125,7 @@ class Listing(Struct, frozen=True, kw_only=True):
 
 def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobLine:
     """Return the line of a job from its journal and status, without its nodes and tasks."""
-    user, _, job = folder.name.partition("~")
+    user, _, job = parse(folder.name).name.partition("~")
     return JobLine(
         name=folder.name,
         job=known.job or job or None,

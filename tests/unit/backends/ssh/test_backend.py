@@ -184,7 +184,7 @@ def test_new_output_is_fetched_once_in_chunks(
     assert ((here / "slurm.log").exists(), (here / "result.json").read_text()) == (False, "y")
 
 
-def test_a_renamed_job_still_receives_its_remote_files(
+def test_a_job_that_version_0_2_0_renamed_still_receives_its_remote_files(
     made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
 ) -> None:
     backend, _ = made()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -14,7 +15,7 @@ from paislurm.translator.app.jobs import removal as removing
 from paislurm.translator.app.jobs.removal import size_text
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state import removal
-from paislurm.translator.state.publish import RETIRED
+from paislurm.translator.state.address import REMOVED
 from paislurm.translator.state.removal import room_taken
 from tests.clock import clock
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from paislurm.translator.app.session import Session
-    from paislurm.translator.monitor.poll import Opened, View
     from paislurm.translator.state.job_folder import JobFolder
 
     from ...monitor.jobs import FakeBackend
@@ -59,8 +58,8 @@ def ended(surroundings: Path) -> Callable[..., JobFolder]:
 
 
 def there(jobs: Path) -> set[str]:
-    """Return what is in the folder of all jobs, hidden or not."""
-    return {path.name.removeprefix(f"{ME}~") for path in jobs.iterdir()}
+    """Return what is in the folder of all jobs, hidden or not, except the names of removed jobs."""
+    return {path.name.removeprefix(f"{ME}~") for path in jobs.iterdir()} - {REMOVED}
 
 
 def test_a_named_job_is_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
@@ -74,13 +73,19 @@ def test_a_named_job_is_removed(run: Runner, ended: Callable[..., JobFolder], su
     assert (there(surroundings), run("status", "one").code) == ({"two"}, 5)
 
 
-def test_an_archived_job_is_removed_by_its_archive_name(
-    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
+@pytest.mark.parametrize(
+    ("word", "left"),
+    [("one", {"one", "one@2", "one.1"}), ("one@1", {"one@2", "one@3", "one.1"}),
+     ("one@2", {"one", "one@3", "one.1"}), ("one.1", {"one", "one@2", "one@3"})],
+)  # fmt: skip
+def test_each_job_of_a_name_can_be_removed(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, word: str, left: set[str]
 ) -> None:
-    ended("one")
-    (ended("one.1", job="one").path / RETIRED).mkdir()
-    assert run("remove", "one.1").code == 0
-    assert there(surroundings) == {"one"}
+    """Version 0.2.0 renamed an earlier job to `one.1`."""
+    for name in ("one", "one@2", "one@3", "one.1"):
+        ended(name, job="one")
+    assert run("remove", word).code == 0
+    assert there(surroundings) == left
 
 
 @pytest.mark.parametrize("words", [["one", "two"], ["*", "--yes"]])
@@ -262,44 +267,25 @@ def test_a_removal_that_is_interrupted_leaves_no_secrets(
     assert not list(surroundings.rglob("key"))
 
 
-@pytest.mark.parametrize("options", [[], ["--keep-logs"]])
-def test_a_submit_during_a_removal_keeps_the_new_job(
-    run: Runner,
-    ended: Callable[..., JobFolder],
-    surroundings: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: list[str],
+def test_a_job_with_an_unreadable_journal_is_not_removed(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
 ) -> None:
-    """The new job takes the name after the old one was found ended."""
-    old = ended("one")
-    real = removing.refresh_all
-
-    def replaced(session: Session, jobs: list[Opened]) -> list[View]:
-        views = real(session, jobs)
-        old.path.rename(old.path.with_name(f"{ME}~one.1"))
-        ended("one")
-        return views
-
-    monkeypatch.setattr(removing, "refresh_all", replaced)
-    run("remove", "one", *options).ends(4, "E593")
-    assert (there(surroundings), (old.attempt(0) / "work").exists()) == ({"one", "one.1"}, True)
-
-
-@pytest.mark.parametrize(
-    ("break_it", "code", "error"),
-    [
-        (lambda folder: (folder.path / RETIRED).mkdir(), 4, "E593"),
-        (lambda folder: folder.journal.unlink(), 5, "E594"),
-    ],
-    ids=["being replaced", "unreadable journal"],
-)
-def test_an_unfit_job_is_not_removed(
-    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, break_it: Callable[[JobFolder], None], code: int,
-    error: str,
-) -> None:  # fmt: skip
-    break_it(ended("one"))
-    run("remove", "one").ends(code, error)
+    ended("one").journal.unlink()
+    run("remove", "one").ends(5, "E594")
     assert there(surroundings) == {"one"}
+
+
+def test_of_two_removals_one_reports_the_other(
+    run: Runner, ended: Callable[..., JobFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, check = ended("one"), removing.check_removable
+
+    def removed(_: JobFolder) -> None:
+        check(folder)
+        shutil.rmtree(folder.path)
+
+    monkeypatch.setattr(removing, "check_removable", removed)
+    run("remove", "one").ends(4, "E593", "is being removed by another process")
 
 
 def test_another_users_job_is_refused(

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from paislurm.translator.state.address import newest
+
 from ...protocol.jobs_v1 import JOB, ROLE
 from ..ran import Ran
 from ..running import Runner, job_file, program
@@ -28,9 +30,9 @@ def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
         profile = ("--site", job_file(tmp_path, site, "site.yaml")) if site else ()
         file = job_file(tmp_path, f"// a job\n{text}", "job.json")
         said = run("submit", file, "--backend", "local", "--wait", *profile)
-        folder = next(surroundings.glob("*~demo"), None)
-        assert folder is not None, said.err
-        return Ran(said, folder)
+        folder = newest(path.name for path in surroundings.glob("*~demo*")).values()
+        assert folder, said.err
+        return Ran(said, surroundings.joinpath(*folder))
 
     return submit
 

@@ -44,7 +44,7 @@ def test_again_submits_the_same_job(
     finish(demo, slurm)
     said = run("submit", "--again", "demo")
     assert (said.code, "has changed" in said.err) == (0, False), said.err
-    old, new = JobFolder(path=demo.path.with_name(f"{demo.name}.1")), demo
+    old, new = demo, JobFolder(path=demo.path.with_name(f"{demo.name}@2"))
     assert new.script(0).read_bytes() == old.script(0).read_bytes()
     then, now = run_of(old), run_of(new)
     assert now.argv == ("submit", "--again", "demo")

@@ -143,19 +143,19 @@ def test_a_job_id_that_cannot_be_recorded_is_an_error_and_is_found_by_its_tag(
     assert ("job 101" in run("status", "demo").out, len(slurm.submissions)) == (True, 1)
 
 
-def test_a_submit_that_stalls_until_another_job_has_its_name_is_an_error(
+def test_a_submit_that_stalls_until_its_job_is_given_up_and_removed_is_an_error(
     run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit = slurm.submit
 
     def stalls(submission: Submission) -> JobId:
-        demo.path.rename(demo.path.with_name(f"{demo.name}.1"))
-        shutil.copytree(demo.path.with_name(f"{demo.name}.1"), demo.path)
-        return submit(submission)
+        job_id = submit(submission)
+        shutil.rmtree(demo.path)
+        return job_id
 
     monkeypatch.setattr(slurm, "submit", stalls)
     run("submit", job).ends(
-        4, f"another process has submitted {demo.name} while this submit stalled; job 101 runs nothing"
+        4, f"another process has removed {demo.name} while this submit stalled; job 101 runs nothing"
     )
     assert slurm.cancelled == ["101"]
 

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from paislurm.translator.app.submit import replace_job
+from paislurm.translator.app.submit import place
 from paislurm.translator.state.job_folder import JobFolder
 from tests.children import child
 
@@ -36,14 +36,36 @@ def test_the_name_of_an_unfinished_job_cannot_be_reused(
     assert run("submit", job, "--suffix", "-2").code == 0
 
 
-def test_a_finished_job_is_archived_for_a_new_one(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
-    for number in range(3):
-        assert run("submit", job).code == 0
-        finish(demo, slurm, reason=f"run {number}")
-    assert {path.name for path in demo.path.parent.iterdir()} == {demo.name, f"{demo.name}.1", f"{demo.name}.2"}
-    assert "run 0" in run("status", "demo.1").out
-    assert "run 2" in run("status", "demo").out
+def test_each_job_of_a_name_has_a_folder_of_its_own(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    names = [demo.name, f"{demo.name}@2", f"{demo.name}@3"]
+    for name in names:
+        said = run("submit", job)
+        assert (said.code, said.out.startswith(f"{name} is job ")) == (0, True)
+        finish(JobFolder(path=demo.path.with_name(name)), slurm, reason=f"run of {name}.")
+    assert sorted(path.name for path in demo.path.parent.iterdir()) == names
+    for word, name in {
+        "demo": names[2],
+        "demo@1": names[0],
+        "demo@2": names[1],
+        **dict(zip(names, names, strict=True)),
+    }.items():
+        assert f"run of {name}." in run("status", word).out
     assert [run("list", *more).out.count("SUCCEEDED") for more in ([], ["--all"])] == [1, 3]
+
+
+def test_the_name_of_the_removed_newest_job_is_not_used_again(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
+) -> None:
+    """Not even by a submit that is undone, or after another removal."""
+    for number in (1, 2, 3):
+        name = demo.name if number == 1 else f"{demo.name}@{number}"
+        slurm.fails = "refuses"
+        assert run("submit", job).code == 4
+        slurm.fails = ""
+        assert run("submit", job).out.startswith(f"{name} is job ")
+        finish(JobFolder(path=demo.path.with_name(name)), slurm)
+        assert (run("remove", "demo").code, run.json("list", "--all")["jobs"], run("status", "demo").code) == (0, [], 5)
+        assert [path.name for path in demo.path.parent.iterdir()] == [".removed"]
 
 
 def test_a_folder_that_is_not_a_job_is_not_changed(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
@@ -78,7 +100,7 @@ def test_a_full_disk_restores_the_finished_job(
     finish(demo, slurm)
     run("status", "demo")
     before = everything(demo.path.parent)
-    monkeypatch.setattr(replace_job, "publish", Mock(side_effect=OSError(122, "Disk quota exceeded", "somewhere")))
+    monkeypatch.setattr(place, "publish", Mock(side_effect=OSError(122, "Disk quota exceeded", "somewhere")))
     assert (run("submit", job).code, everything(demo.path.parent)) == (4, before)
 
 
@@ -149,6 +171,6 @@ def test_only_one_of_simultaneous_submits_succeeds(
         said = [submit.communicate() for submit in submits]
     assert sorted(submit.returncode for submit in submits) == [0, 4, 4, 4], said
     assert sum("paislurm-" in out for out, _ in said) == 1
-    names = [demo.name, f"{demo.name}.1"] if finished else [demo.name]
+    names = [demo.name, f"{demo.name}@2"] if finished else [demo.name]
     assert sorted(path.name for path in demo.path.parent.iterdir()) == names
     assert sum("E511" in err or "E512" in err for _, err in said) == 3

@@ -17,7 +17,6 @@ from paislurm.translator.state import kept_script
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.kept_script import read_script, split
-from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.records import Retry
 from paislurm.translator.state.result import read_result
 from paislurm.translator.state.tidy import is_tidy, tidy
@@ -156,32 +155,12 @@ def test_a_job_text_that_resembles_the_seal_is_kept(tmp_path: Path) -> None:
     assert (tidied(folder), read_script(folder, 0)) == (True, script)
 
 
-def test_the_archive_mark_is_removed(tmp_path: Path) -> None:
-    folder = left(tmp_path)
-    (folder.path / RETIRED).mkdir()
-    # Another process may be about to archive it.
-    assert (tidied(folder), (folder.path / RETIRED).exists()) == (True, True)
-    archived = JobFolder(path=folder.path.with_name("alice~demo.1"))
-    folder.path.rename(archived.path)
-    assert [is_tidy(archived), tidied(archived), is_tidy(archived)] == [False, True, True]
-    assert not (archived.path / RETIRED).exists()
-
-
 @given(head=st.binary(max_size=200), body=st.binary(max_size=200).filter(lambda body: b"# ---- " not in body))
 def test_any_script_is_split_at_its_seal(head: bytes, body: bytes) -> None:
     found = split(head + b"\n" + SEAL + body)
     assert found is not None
     assert found[0] + found[1] == head + b"\n" + SEAL + body
     assert found[1] == body
-
-
-def test_the_folder_of_a_newer_job_with_the_same_name_is_not_tidied(tmp_path: Path) -> None:
-    folder = left(tmp_path)
-    job = open_job(folder)
-    folder.path.rename(folder.path.with_name("alice~demo.1"))
-    newer = left(tmp_path)
-    before = files(newer)
-    assert (tidy(job.folder, job.history, LATER), files(newer)) == (False, before)
 
 
 def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:

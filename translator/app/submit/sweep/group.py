@@ -15,10 +15,12 @@ from ....files.reading import read_end
 from ....monitor.job_status import NEVER_TAKEN
 from ....monitor.poll import open_job
 from ....monitor.reconcile import REFUSED
+from ....state.address import newest, parse
+from ....state.job_folder import JobFolder
 from ...jobs.refresh import refresh_all
 from ...jobs.selecting import jobs_of_group
 from ..masking import kept_text
-from ..replace_job import finished_in
+from ..place import place_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,17 +28,18 @@ if TYPE_CHECKING:
     from ....monitor.poll import View
     from ....state.history import History
     from ...session import Session
+    from ..place import Place
     from ..prepare import Prepared
 
 MAX_TEXT = 64 << 20
 
 
 class Group(Struct, frozen=True, kw_only=True):
-    """A sweep: its name, its existing jobs, and the missing ones, each with the finished job of the same name."""
+    """A sweep: its name, the folders of its existing jobs, and the missing ones, each with its place."""
 
     name: str
-    present: tuple[Prepared, ...]
-    missing: tuple[tuple[Prepared, View | None], ...]
+    present: tuple[str, ...]
+    missing: tuple[tuple[Prepared, Place], ...]
 
 
 def group_of(session: Session, jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name: str) -> Group:
@@ -45,19 +48,19 @@ def group_of(session: Session, jobs: Sequence[Prepared], points: Sequence[Mappin
     A job exists if the same file was submitted for the same point and reached the backend, whatever its end. Raises
     all errors of the missing jobs together.
     """
-    present: list[Prepared] = []
-    missing: list[tuple[Prepared, View | None]] = []
+    present: list[str] = []
+    missing: list[tuple[Prepared, Place]] = []
     faults: list[PaislurmError] = []
     group = ""
-    found = _histories(session, jobs)
+    found = _existing(session, jobs)
     for job, point in zip(jobs, points, strict=True):
-        known = found.get(job.folder.name)
-        if known is not None and dict(known.sweep) == dict(point) and _has_text(job):
-            present.append(job)
-            group = group or known.group
+        view = found.get(job.name)
+        if view is not None and dict(view.history.sweep) == dict(point) and _has_text(view.folder, job):
+            present.append(view.folder.name)
+            group = group or view.history.group
             continue
         try:
-            missing.append((replace(job, sweep=dict(point)), finished_in(session, job.folder)))
+            missing.append((replace(job, sweep=dict(point)), place_for(session, job.name)))
         except PaislurmError as error:
             faults.append(error)
     if faults:
@@ -67,18 +70,19 @@ def group_of(session: Session, jobs: Sequence[Prepared], points: Sequence[Mappin
     return Group(
         name=group,
         present=tuple(present),
-        missing=tuple((replace(job, group=group), finished) for job, finished in missing),
+        missing=tuple((replace(job, group=group), place) for job, place in missing),
     )
 
 
-def _histories(session: Session, jobs: Sequence[Prepared]) -> dict[str, History]:
-    """Return the histories of existing jobs by name, with one query for all."""
-    opened = []
+def _existing(session: Session, jobs: Sequence[Prepared]) -> dict[str, View]:
+    """Return the newest jobs of the names that reached the backend, with one query for all."""
+    opened, folders = [], newest(session.store.names())
     for job in jobs:
-        with suppress(OSError):
-            opened.append(open_job(job.folder))
-    views = {view.folder.name: view.history for view in refresh_all(session, opened)} if opened else {}
-    return {name: known for name, known in views.items() if not _never_reached(known)}
+        if job.name in folders:
+            with suppress(OSError):
+                opened.append(open_job(JobFolder(path=session.store.jobs / folders[job.name])))
+    views = refresh_all(session, opened) if opened else []
+    return {parse(view.folder.name).name: view for view in views if not _never_reached(view.history)}
 
 
 def _never_reached(known: History) -> bool:
@@ -86,10 +90,10 @@ def _never_reached(known: History) -> bool:
     return end is not None and not known.job_id and end.exit_code in (NEVER_TAKEN, REFUSED)
 
 
-def _has_text(job: Prepared) -> bool:
-    """Return whether the existing job of that name has the same job file."""
+def _has_text(folder: JobFolder, job: Prepared) -> bool:
+    """Return whether the existing job in a folder has the same job file."""
     with suppress(OSError):
-        data, whole = read_end(job.folder.path / JOB_FILE, MAX_TEXT)
+        data, whole = read_end(folder.path / JOB_FILE, MAX_TEXT)
         return whole and data == kept_text(job.text, job.compiled.document)
     return False
 
@@ -99,7 +103,7 @@ def _free_name(session: Session, name: str, parameters: set[str]) -> str:
     for number in count(1):
         group = name if number == 1 else f"{name}-{number}"
         try:
-            finished_in(session, session.store.folder(session.user, group))
+            place_for(session, f"{session.user}~{group}")
         except PaislurmError:
             continue
         members = jobs_of_group(session.store, group, user=session.user)

@@ -106,7 +106,7 @@ def submit_sweep(
     return Sweep(
         group=group.name,
         submitted=tuple(submitted),
-        present=tuple(job.folder.name for job in group.present),
+        present=group.present,
     )
 
 
@@ -122,10 +122,10 @@ def _submit(session: Session, group: Group, *, dry_run: bool, say: Callable[[Sub
         return done
     first = group.missing[0][0]
     if dry_run:
-        return [described(session, job, None) for job, _ in group.missing]
+        return [described(session, job, place.folder) for job, place in group.missing]
     try:
-        for job, finished in group.missing:
-            done.append(described(session, job, take(session, job, [finished])))
+        for job, place in group.missing:
+            done.append(take(session, job, place))
             say(done[-1])
     except (PaislurmError, KeyboardInterrupt) as error:
         count = len(done) + len(group.present)

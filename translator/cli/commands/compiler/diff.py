@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "paislurm diff my-job.1 my-job",
+        "paislurm diff my-job@1 my-job",
         "paislurm diff my-job job.yaml      # how has the file changed since?",
         "paislurm diff my-job my-job-2 --json",
     )

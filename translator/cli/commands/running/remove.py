@@ -19,7 +19,7 @@ ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 @click.command(
     epilog=examples(
         "paislurm remove my-job",
-        "paislurm remove my-job.1",
+        "paislurm remove my-job@2",
         "paislurm remove 'sweep-*' --state failed --yes",
         "paislurm remove --older-than 30d --dry-run",
     )
@@ -47,9 +47,9 @@ def command(
 ) -> int:
     """Remove jobs that have ended, with all files in their folders. This cannot be undone.
 
-    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'sweep-*'; NAME.1 is an earlier job
-    whose name was used again. Without JOB, --older-than or --state selects the jobs. A job that has not ended is
-    refused: cancel it first.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'sweep-*'. If a name was used several
+    times, NAME is the newest job, NAME@1 the first and NAME@2 the second. Without JOB, --older-than or --state selects
+    the jobs. A job that has not ended is refused: cancel it first.
 
     On a terminal, the command asks for confirmation before it removes more than one job. Without a terminal, --yes is
     required if a group, a pattern or an option selects the jobs.

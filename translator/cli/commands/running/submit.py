@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 def command(session: Session, source: Source, options: SubmitOptions) -> int:
     """Compile a job file and submit it.
 
-    FILE is a job file, or - for standard input. The job gets a folder in $PAISLURM_HOME. A finished job of the same
-    name is renamed to NAME.1, NAME.2 and so on; a job that has not ended is not replaced.
+    FILE is a job file, or - for standard input. The job gets a folder in $PAISLURM_HOME. The second job of a
+    name is NAME@2, the next one NAME@3, and NAME is the newest. A job is refused until the last one of its name has
+    ended.
 
     --again compiles the job file of JOB again, with the same parameters, suffix, site profile, backend and host;
     options on the command line override them. Secrets are read again from their source, or from --secrets.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
 )
 @click.argument("words", metavar="[JOB]...", nargs=-1, shell_complete=jobs_and_groups)
-@click.option("--all", "everything", is_flag=True, help="Include jobs whose name was used again.")
+@click.option("--all", "everything", is_flag=True, help="Include earlier jobs whose name was used again.")
 @states_option([*STATES, "UNKNOWN"], "Only jobs in this state")
 @click.option("--group", metavar="GROUP", shell_complete=groups, help="Show the jobs of a sweep, with parameters.")
 @click.option(

@@ -103,7 +103,7 @@ def test_a_job_that_never_reached_slurm_counts_as_missing(
     slurm.tags.clear()
     document = json.loads(run("submit", job, "--sweep", "lr=1,2", "--json").out)
     names = [[each["name"] for each in document["jobs"]], document["present"]]
-    assert names == [[f"{ME}~train-lr1"], [f"{ME}~train-lr2"]]
+    assert names == [[f"{ME}~train-lr1@2"], [f"{ME}~train-lr2"]]
 
 
 def test_nothing_is_submitted_if_any_job_is_invalid_or_its_name_taken(
@@ -126,9 +126,8 @@ def test_a_job_from_a_different_job_file_is_not_part_of_the_sweep(
     job_file(tmp_path, f"{TEXT}      - echo more\n")
     said = run("submit", job, "--sweep", "lr=1", "--json")
     assert [each["job_id"] for each in json.loads(said.out)["jobs"]] == ["102"]
-    assert (surroundings / f"{ME}~train-lr1.1").is_dir()
     assert [folder.name for folder in jobs_of_group(Store(surroundings.parent), "train", user=ME)] == [
-        f"{ME}~train-lr1"
+        f"{ME}~train-lr1@2"
     ]
 
 
