@@ -23,10 +23,16 @@ POLICIES = (
         ("tests/unit/monitor/test_reconcile_interrupted.py", "-k", "no_retry_is_submitted"),
     ),
     Mutant(
-        "a process that stalled archives the job that took the name", "translator/state/publish.py",
-        "        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(checked))\n    return False\n",
-        "        return True\n    return True\n",
-        ("tests/unit/state/test_job_folder.py", "-k", "stalled_does_not_archive"),
+        "the path of a submit that stalled and was undone is used again", "translator/app/submit/place.py",
+        "        if seconds > STALLED_SECONDS:\n            keep_number",
+        "        if False:\n            keep_number",
+        ("tests/unit/state/test_address.py", "-k", "undone"),
+    ),
+    Mutant(
+        "a submit that stalled takes the path of a removed job", "translator/state/publish.py",
+        "            if last > address.number or removed >= address.number:\n",
+        "            if last > address.number:\n",
+        ("tests/unit/state/test_address.py", "-k", "stalls"),
     ),
     Mutant(
         "the lock does not look at its inode", "translator/files/lock.py",

@@ -8,8 +8,8 @@ _LOCK, _RECONCILE, _ATTEMPT, _TRANSITION = (
     f"translator/{name}.py" for name in ("files/lock", "monitor/reconcile", "monitor/attempt", "monitor/transition")
 )
 _JOURNAL, _FOLDER = (f"translator/state/{name}.py" for name in ("journal", "job_folder"))
-_SUBMIT, _REPLACE, _CANCEL = (
-    f"translator/app/{name}.py" for name in ("submit/submit", "submit/replace_job", "jobs/cancelling")
+_SUBMIT, _PLACE, _CANCEL = (
+    f"translator/app/{name}.py" for name in ("submit/submit", "submit/place", "jobs/cancelling")
 )
 
 PROTOCOL = (
@@ -34,9 +34,9 @@ PROTOCOL = (
         "            pass\n",
     ),
     Mutant(
-        "the end of a job removes the secrets of the job that took its name", _FOLDER,
-        "            if not self.is_in(opened):\n                return\n",
-        "",
+        "the path of a removed job is used again", "translator/state/removal.py",
+        "        keep_number(folder.path)\n",
+        "        pass\n",
     ),
     Mutant(
         "a record after an incomplete line joins that line", _JOURNAL,
@@ -47,11 +47,6 @@ PROTOCOL = (
         "a record that was written in part counts as written", _JOURNAL,
         "        if os.write(descriptor, line) != len(line):\n",
         "        if os.write(descriptor, line) < 0:\n",
-    ),
-    Mutant(
-        "a late process writes into the journal of the job that took the name", _JOURNAL,
-        "        if inode is not None and inode != status.st_ino:\n",
-        "        if False:\n",
     ),
     Mutant(
         "an attempt that nobody knows is given up at once", _ATTEMPT,
@@ -89,19 +84,16 @@ PROTOCOL = (
         "            yield each\n",
     ),
     Mutant(
-        "an undone submit leaves its secrets", _REPLACE,
-        "    folder.forget_secrets()\n    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
-        "    with suppress(OSError), open_folder(folder.path) as opened:\n"
-        "        if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):\n"
-        "            remove_tree(gone)\n",
-        "    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
-        "    with suppress(OSError), open_folder(folder.path) as opened:\n"
-        "        if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):\n",
+        "an undone submit leaves its secrets", _PLACE,
+        "    folder.forget_secrets()\n    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n",
+        "    folder.secrets.rename(gone := folder.path.with_name(f\".new-{os.urandom(8).hex()}\"))\n",
     ),
     Mutant(
-        "a submit replaces a job that was submitted meanwhile", _REPLACE,
-        "            if folder.history().tag != finished.history.tag:\n                raise _name_taken(folder)\n",
-        "",
+        "a submit takes the number after that of a job that was submitted meanwhile", _PLACE,
+        "        placed = publish(staged, place.folder)\n",
+        "        name = place.folder.name.partition('@')[0]\n"
+        "        place = Place(session.store.newest_and_free(name)[1])\n"
+        "        placed = publish(staged, place.folder)\n",
     ),
     Mutant(
         "the lock of a living owner is free", _LOCK,

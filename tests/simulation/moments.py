@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from paislurm.translator.app.jobs import removal as removing
-from paislurm.translator.app.submit import replace_job
+from paislurm.translator.app.submit import place
 from paislurm.translator.files.lock import Lock
 from paislurm.translator.monitor import poll
 from paislurm.translator.state import job_folder
@@ -38,7 +38,7 @@ BEFORE_RECORDS = ("intent", "submitted", "cancelled", "changed", "retry", "ended
 MOMENTS = (
     *(f"{when} {kind}" for kind in BEFORE_RECORDS for when in ("before", "after")),
     "after read", "before sbatch", "after sbatch", "before scancel", "after scancel", "after poll", "after search",
-    "before archive", "after archive", "after publish", "before undo", "before hide", "after hide",
+    "before publish", "after publish", "before undo", "before hide", "after hide",
     "before forget secrets", "after lock taken", "after lock released",
 )  # fmt: skip
 """All moments, by the effects before or after which they lie."""
@@ -105,18 +105,18 @@ class _Wrapped:
         """The processes that append to a journal: the kind of record, and how much of it the disk has room for."""
 
     def append(self, real: Callable[..., None]) -> Callable[..., None]:
-        def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
+        def append(journal: Path, record: Record) -> None:
             kind = type(record).__name__.lower()
             when = self.moments.at(f"before {kind}")
-            node = self.witness.writes(journal, record, inode)
+            node = self.witness.writes(journal, record)
             process = self.moments.world.current
             self._appending[process] = kind, when.torn if when is not None else -1
             try:
-                real(journal, record, inode=inode)
+                real(journal, record)
             finally:
                 del self._appending[process]
                 self.witness.is_over(node)
-            self.witness.has_written(node, journal, record, inode)
+            self.witness.has_written(node, journal, record)
             self.moments.at(f"after {kind}")
 
         return append
@@ -144,7 +144,7 @@ class _Wrapped:
             before = self.witness.journal(journal)
             found = real(journal)
             if self.witness.journal(journal) is before:
-                self.witness.has_read(before, found.records)
+                self.witness.has_read(journal, before, found.records)
             self.moments.at("after read")
             return found
 
@@ -204,9 +204,8 @@ def watched(moments: Moments, witness: Witness) -> Iterator[None]:
         (Lock, "beat", wrapped.beat),
         (Lock, "now", wrapped.beat),
         (JobFolder, "forget_secrets", partial(wrapped.around, "forget secrets")),
-        (replace_job, "archive", partial(wrapped.around, "archive", then=witness.archived)),
-        (replace_job, "publish", partial(wrapped.around, "publish")),
-        (replace_job, "remove_tree", partial(wrapped.around, "undo")),
+        (place, "publish", partial(wrapped.around, "publish", then=witness.published)),
+        (place, "remove_tree", partial(wrapped.around, "undo")),
         (removing, "hide", partial(wrapped.around, "hide", then=witness.hidden)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in wrappers]

@@ -15,8 +15,8 @@ from paislurm.translator.app.jobs.refresh import views_of
 from paislurm.translator.app.jobs.removal import jobs_to_remove, remove_jobs
 from paislurm.translator.app.monitoring import run_monitor
 from paislurm.translator.app.session import Session
+from paislurm.translator.app.submit.place import place_for
 from paislurm.translator.app.submit.prepare import Prepared
-from paislurm.translator.app.submit.replace_job import finished_in
 from paislurm.translator.app.submit.submit import take
 from paislurm.translator.app.update import update_jobs
 from paislurm.translator.errors import PaislurmError
@@ -127,11 +127,10 @@ class People:
 
     def submit(self, name: str) -> None:
         session = self.session()
-        folder = session.store.folder(session.user, name)
         compiled = _compiled(name)
         source = Source(file="job.yaml", submit_folder="/tmp")
-        prepared = Prepared(source=source, text=b"", compiled=compiled, folder=folder)
-        job_id = take(session, prepared, [finished_in(session, folder)])
+        prepared = Prepared(source=source, text=b"", compiled=compiled, name=f"{session.user}~{name}")
+        job_id = take(session, prepared, place_for(session, prepared.name)).job_id or ""
         tag = self.slurm.jobs[JobId(job_id)].submission.tag
         self.world.tell(f"is told: job {job_id}")
         self.submitted.append(Told(tag, job_id, self.world.now))

@@ -56,7 +56,7 @@ SCENARIOS = (
         "monitor", (("submit", "a"),), (1.0, 5.0), usual_end="succeeded",
     ),
     Scenario(
-        "two submits of one name", ("after read", "before archive", "after archive", "after publish", "before sbatch"),
+        "two submits of one name", ("after read", "before publish", "after publish", "before sbatch"),
         "submit", (("submit", "a"),), usual_end="succeeded",
     ),
     Scenario(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from paislurm.translator.state import journal as journals
+from paislurm.translator.state.address import newest, parse
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Cancelled, Ended, Intent, Submitted, dump
@@ -42,13 +43,14 @@ class _Done(Struct):
     """What a process has done.
 
     These are the kinds of records that it tried to write, the lines that it wrote, each with its journal, the journals
-    in which it saw a cancel and in which it recorded one, and the jobs that Slurm has accepted and that it has not
-    recorded.
+    in which it saw a cancel, those that it read last at each path and in which it recorded a cancel, and the jobs that
+    Slurm has accepted and that it has not recorded.
     """
 
     kinds: set[type] = field(default_factory=set)
     lines: list[tuple[Any, bytes]] = field(default_factory=list)
     cancelled: set[int] = field(default_factory=set)
+    read: dict[Path, int] = field(default_factory=dict)
     cancels: dict[str, int] = field(default_factory=dict)
     accepted: list[JobId] = field(default_factory=list)
 
@@ -76,6 +78,7 @@ class Witness:
         """The jobs of which sbatch told its caller."""
         self._found: set[str] = set()
         self._over: set[str] = set()
+        self._gone: set[Path] = set()
         self._writing: dict[int, dict[int, float]] = {}
         self.mixed: set[int] = set()
         """The journals to which two hosts appended at once: on NFS a record may be lost."""
@@ -94,22 +97,27 @@ class Witness:
         """Return a journal as the server has it."""
         return self.server.find(str(path))
 
-    def has_read(self, node: Node | None, records: tuple[Record, ...]) -> None:
-        """Note that a process knows of a cancel."""
+    def has_read(self, journal: Path, node: Node | None, records: tuple[Record, ...]) -> None:
+        """Note which job a process knows at a path, and that it knows of a cancel."""
+        if node is not None:
+            self._of().read[journal] = node.number
         if node is not None and any(isinstance(record, Cancelled) for record in records):
             self._of().cancelled.add(node.number)
 
-    def writes(self, journal: Path, record: Record, inode: int | None) -> Node | None:
-        """Check a record before it is written, and return its journal; None for one that will be refused."""
+    def writes(self, journal: Path, record: Record) -> Node | None:
+        """Check a record before it is written, and return its journal; None if the job has been removed."""
         done, name, node = self._of(), journal.parent.name, self.journal(journal)
         done.kinds.add(type(record))
         if isinstance(record, Submitted):
             done.accepted = [job_id for job_id in done.accepted if job_id != record.job_id]
-        if node is None or inode not in (None, node.number):
+        if node is None:
             return None
+        if done.read.setdefault(journal, node.number) != node.number:
+            self.breaks(f"a {type(record).__name__} of another job is written into {name}")
         self._writing.setdefault(node.number, {})[id(done)] = self.world.now
         if isinstance(record, Intent):
-            if "." in name.partition("~")[2]:
+            jobs = self.journal(journal.parent.parent)
+            if jobs is not None and newest(jobs.entries)[parse(name).name] != name:
                 self.breaks(f"{name} goes on, although another job has its name")
             if node.number in done.cancelled:
                 self.breaks(f"an attempt of {name} begins, although the process knows that it is cancelled")
@@ -135,8 +143,8 @@ class Witness:
                 self.mixed.add(node.number)
             writing.pop(id(self._of()), None)
 
-    def has_written(self, node: Node | None, journal: Path, record: Record, inode: int | None) -> None:
-        """Check a record that was written: it is a line of its own, in the journal of its job."""
+    def has_written(self, node: Node | None, journal: Path, record: Record) -> None:
+        """Check a record that was written: it is a line of its own."""
         kind, line, name = type(record).__name__, dump(record), journal.parent.name
         if node is not None and node.number not in self.mixed and line not in node.data.splitlines(keepends=True):
             self.breaks(f"a {kind} of {name} is written, and its journal has no such line")
@@ -147,9 +155,6 @@ class Witness:
             if asks and done.cancels.setdefault(name, node.number) != node.number:
                 self.breaks(f"a cancel of an earlier job of the name cancels {name}")
             done.lines.append((node, line))
-        other = self.journal(journal)
-        if inode is not None and other is not None and other.number != inode and line in other.data:
-            self.breaks(f"a {kind} of another job is written into {name}")
 
     def must_have_written(self, kind: type | tuple[type, ...], why: str) -> None:
         """Check that what a user was told is recorded, or that its process has at least tried; `kind` is of records."""
@@ -167,13 +172,19 @@ class Witness:
         if done.accepted:
             self.breaks(f"job {done.accepted[0]} was accepted, and its process has not recorded it")
 
-    def archived(self, old: JobFolder | None, *_: object) -> None:
-        """Check that a job whose name another one takes has ended."""
-        if old is not None:
-            self._check_over(old, f"another job takes the name of {old.name}, which has not ended")
+    def published(self, placed: bool, _: Path, folder: JobFolder) -> None:
+        """Check that the path of a new job is new, and that the earlier jobs of its name have ended."""
+        if placed and folder.path in self._gone:
+            self.breaks(f"{folder.name} is used again, and was an earlier job's that was removed")
+        jobs, address = self.journal(folder.path.parent), parse(folder.name)
+        for name in jobs.entries if placed and jobs is not None else ():
+            if parse(name).name == address.name and parse(name).number < address.number:
+                old = JobFolder(path=folder.path.with_name(name))
+                self._check_over(old, f"another job takes the name of {name}, which has not ended")
 
-    def hidden(self, gone: list[Path] | None, folder: JobFolder, *_: object) -> None:
+    def hidden(self, gone: list[Path] | None, folder: JobFolder) -> None:
         """Check that a job whose folder is removed has ended."""
+        self._gone.add(folder.path)
         for path in gone or ():
             self._check_over(JobFolder(path=path), f"{folder.name} is removed, and has not ended")
 
