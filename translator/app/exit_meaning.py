@@ -13,7 +13,8 @@ from msgspec import Struct, field
 from ..errors import Diagnostic, NotFoundError, did_you_mean
 from ..exit_codes.advice import UNLISTED, advice, retry_rule
 from ..exit_codes.table import UNEXPLAINED, Behaviour, ExitTable, code_of_status, conditions
-from ..monitor.without_result import FOLDER_NOT_SHARED, NO_LOG
+from ..monitor.job_status import FOLDER_NOT_SHARED
+from ..monitor.verdict import NO_LOG
 from .input.sites import find_site
 
 if TYPE_CHECKING:

@@ -215,11 +215,11 @@ class Store:
         self.ended.keep(set(names))
 
     def find(self, address: str, *, user: str) -> JobFolder:
-        """Return the job for an address: a folder's name, a job's name, a name with a number, or the backend's id,
-        also of a component or a step.
+        """Return the job for an address: a folder's name, a job's name, a name with a number, or the backend's id.
 
-        The name of a folder is always that job; any other name is the newest job of the name, and `name@1` the first.
-        The user's own job has precedence for a name. Raises `NotFoundError` with similar names.
+        An id may be that of a component or a step. The name of a folder is always that job; any other name is the
+        newest job of the name, and `name@1` the first. The user's own job has precedence for a name. Raises
+        `NotFoundError` with similar names.
         """
         names, own = self.names(), f"{user}~{address}"
         folders, jobs = {name: name for name in names}, newest(names)

@@ -159,7 +159,7 @@ def test_the_same_answer_counts_once(tmp_path: Path) -> None:
         assert not view.job_status.ended
 
 
-OURS, OTHERS = observed("RUNNING"), observed("RUNNING", comment="paislurm-2")
+OURS, OTHERS = observed("RUNNING"), observed("RUNNING", tag="paislurm-2")
 
 
 @pytest.mark.parametrize(
