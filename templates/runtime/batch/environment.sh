@@ -137,11 +137,13 @@ print_program() {
 print_user_of_ssh() {
   cat_stdin <<'END_OF_PROGRAM'
 #!/usr/bin/env bash
-name=${0##*/} option=(-S)
-[[ $name == pdsh ]] || option+=("${0%/*}/ssh")
+name=${0##*/} ssh=${0%/*}/ssh
+if [[ $name == pdsh ]]; then
+  ssh=''
+fi
 mapfile -t programs < <(type -aP "$name")
 for program in ${programs[@]+"${programs[@]}"}; do
-  [[ $program -ef $0 ]] || exec "$program" "${option[@]}" "$@"
+  [[ $program -ef $0 ]] || exec "$program" -S ${ssh:+"$ssh"} "$@"
 done
 printf '%s: command not found\n' "$name" >&2
 exit 127
