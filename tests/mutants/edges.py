@@ -52,8 +52,8 @@ EDGES = (
     ),
     Mutant(
         "a job whose reason has a `|` is not seen", _OUTPUT,
-        'line.split("|", len(keys) - 1) for',
-        'line.split("|") for',
+        'line.strip().split("|", len(keys) - 1) for',
+        'line.strip().split("|") for',
         ("tests/unit/backends/slurm/test_output.py", "-k", "separator"),
     ),
     Mutant(
