@@ -9,16 +9,20 @@ import random
 import sys
 import time
 import traceback
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Thread
 from typing import TYPE_CHECKING
 
 from paislurm.translator.files.lock import Lock
+from paislurm.translator.files.names import JOURNAL
+from paislurm.translator.files.private import remove_tree
 from paislurm.translator.files.shared_files import SharedFiles
+from paislurm.translator.state.job_folder import Store
+from paislurm.translator.state.publish import publish, stage
 from tests.cluster.cluster import Cluster
 from tests.cluster.hosts import enter
 from tests.cluster.instance import LOGIN, default_instance
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOCKED_SECONDS = 30
+SUBMITS = int(os.environ.get("PAISLURM_NFS_SUBMITS", "50"))
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
 
@@ -171,6 +176,36 @@ def _hold(folder: Path) -> list[tuple[float, float]]:
     return held
 
 
+def of_two_submits_of_a_name_one_gets_the_path(clients: Clients) -> None:
+    """Each is at its path on the server, with its own files, whatever the clients remember."""
+    homes = [folder / "home" for folder in (clients.one, clients.newer)]
+    homes[0].mkdir()
+    won: dict[str, bytes] = {}
+    ready = Barrier(len(homes))
+    with ThreadPoolExecutor(len(homes)) as pool:
+        for number in range(SUBMITS):
+            texts = [f"{number} {home}\n".encode() for home in homes]
+            placed = list(pool.map(_submit, homes, texts, [ready] * len(homes)))
+            assert any(placed), f"none of submit {number} has a path"
+            for folder, text in zip(placed, texts, strict=True):
+                assert folder not in won, f"two have {folder}"
+                won |= {folder: text} if folder else {}
+    jobs = clients.server.home / "home/jobs"
+    assert {folder.name: (folder / JOURNAL).read_bytes() for folder in jobs.iterdir()} == won
+
+
+def _submit(home: Path, text: bytes, ready: Barrier) -> str:
+    """Give a new job its path; return its folder's name, "" if another one got the path."""
+    store = Store(home)
+    staged = stage(store, {JOURNAL: text})
+    _, free = store.newest_and_free("alice~demo")
+    ready.wait()
+    if publish(staged, free):
+        return free.name
+    remove_tree(staged)
+    return ""
+
+
 def with_error(number: int, act: Callable[[], object]) -> None:
     """Check that a call fails with an error number, 0 for none."""
     try:
@@ -191,6 +226,7 @@ RULES: tuple[Callable[[Clients], None], ...] = (
     a_client_that_gives_up_reports_an_error,
     a_full_disk_is_reported_when_data_reach_the_server,
     the_lock_has_one_owner_at_a_time,
+    of_two_submits_of_a_name_one_gets_the_path,
 )
 
 

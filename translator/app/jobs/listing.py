@@ -165,6 +165,15 @@ def with_sizes(found: Iterable[JobLine]) -> list[JobLine]:
     return [replace(line, size_bytes=room_taken(line.folder).size) for line in found]
 
 
+def with_typed_names(store: Store, found: Iterable[JobLine]) -> list[JobLine]:
+    """Return lines with names that mean their jobs for a user: the first of several is `demo@1`."""
+    last = newest(store.names())
+    return [
+        replace(line, name=f"{line.name}@1" if last.get(line.name, line.name) != line.name else line.name)
+        for line in found
+    ]
+
+
 def is_gone(folder: JobFolder) -> bool:
     """Return whether a job's folder was removed."""
     return not folder.path.exists()

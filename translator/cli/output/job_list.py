@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ...app.jobs.listing import in_order_of_sweep, with_run, with_sizes
+from ...app.jobs.listing import in_order_of_sweep, with_run, with_sizes, with_typed_names
 from ...app.views.line import Listing
 from ...errors import did_you_mean
 from ...plural import counted, verb
@@ -66,7 +66,7 @@ def print_jobs(session: Session, lines: Sequence[JobLine], table: Table, *, as_j
     if as_json:
         print_json(Listing(jobs=tuple(chosen)))
     elif chosen:
-        print_lines(chosen, shown, now, fit=is_terminal(sys.stdout))
+        print_lines(with_typed_names(session.store, chosen), shown, now, fit=is_terminal(sys.stdout))
     if rest:
         living = sum(not line.ended for line in rest)
         which = f" ({living} unfinished)" if living else ""

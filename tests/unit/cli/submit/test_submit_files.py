@@ -51,6 +51,9 @@ def test_each_job_of_a_name_has_a_folder_of_its_own(run: Runner, job: str, slurm
     }.items():
         assert f"run of {name}." in run("status", word).out
     assert [run("list", *more).out.count("SUCCEEDED") for more in ([], ["--all"])] == [1, 3]
+    shown = [line.split()[0] for line in run("list", "--all").out.splitlines()[1:]]
+    assert sorted(shown) == ["demo@1", "demo@2", "demo@3"]
+    assert all(f"run of {name}." in run("status", word).out for word, name in zip(sorted(shown), names, strict=True))
 
 
 def test_the_name_of_the_removed_newest_job_is_not_used_again(
