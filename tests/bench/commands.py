@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import paislurm
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.command_group import COMMANDS
-from paislurm.translator.state.job_folder import Store
+from paislurm.translator.state.job_folder import JobFolder, Store
 from paislurm.translator.state.records import Created, Ended, JobRole, Submitted, dump
 
 from .measure import Ratio, cpu_of_children, process, times_of
@@ -105,7 +105,7 @@ def _home(home: Path, count: int) -> str:
     role = JobRole(name="worker", folder="0-worker", instances=1)
     for number in range(count):
         name, at = f"job-{number}", STARTED + 60 * number
-        folder = store.folder(user, name)
+        folder = JobFolder(path=store.jobs / f"{user}~{name}")
         folder.path.mkdir(mode=0o700, parents=True)
         common = {"job": name, "user": user, "backend": "slurm"}
         job_id = str(FIRST_ID + number)

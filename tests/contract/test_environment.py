@@ -81,7 +81,7 @@ def test_attempts_and_retries_get_the_submitters_environment(site: Site, folder:
     job = site.described(folder, "shell", role("a", 1, ALL_OF_IT), retries=1)
     site.write(folder, "start.sh", STARTS)
     more = (
-        f"{OF_A_SHELL}umask 0002\nexport SLURM_QOS=nosuch SBATCH_QOS=nosuch\nexec paislurm submit --json shell.yaml\n"
+        f"{OF_A_SHELL}umask 0002\nexport SLURM_QOS=nosuch SBATCH_QOS=normal\nexec paislurm submit --json shell.yaml\n"
     )
     done = site.run("bash", str(site.write(folder, "submit.sh", more)), cwd=folder, env=job.env)
     assert done.returncode == 0, done.stderr

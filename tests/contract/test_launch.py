@@ -126,7 +126,7 @@ def prologs(cluster: Cluster, flags: str = "") -> Iterator[Path]:
     conf = cluster.instance.etc / "slurm" / "slurm.conf"
     before = conf.read_text()
     folder = cluster.home("alice") / f"prolog-{os.getpid()}-{flags}"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     script = folder / "prolog.sh"
     script.write_text(f'#!/bin/bash\n[ ! -e {folder}/"$SLURMD_NODENAME" ]\n')
     script.chmod(0o755)

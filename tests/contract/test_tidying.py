@@ -48,7 +48,7 @@ def test_a_job_that_was_cancelled_is_tidied_and_removed(site: Site, folder: Path
     assert "iB" in job.paislurm("list", job.name, "--columns", "size").stdout
     done = job.paislurm("remove", job.name)
     assert done.returncode == 0, done.stderr
-    assert not [*(job.home / "jobs").iterdir()]
+    assert [path.name for path in (job.home / "jobs").iterdir()] == [".removed"]
     assert job.paislurm("status", job.name).returncode == 5
 
 

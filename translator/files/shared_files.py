@@ -96,7 +96,8 @@ class SharedFiles:
     def names(self) -> list[str]:
         """List the folder; a missing folder is empty."""
         try:
-            return os.listdir(self._folder)  # noqa: PTH208 - only names are needed
+            with naming(self._folder):
+                return os.listdir(self._folder)  # noqa: PTH208 - only names are needed
         except FileNotFoundError:
             return []
 
@@ -105,12 +106,12 @@ class SharedFiles:
         try:
             with naming(self._folder / name):
                 descriptor = os.open(self._folder / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                try:
+                    return _stamp(os.fstat(descriptor))
+                finally:
+                    os.close(descriptor)
         except FileNotFoundError:
             return None
-        try:
-            return _stamp(os.fstat(descriptor))
-        finally:
-            os.close(descriptor)
 
     def touch(self, name: str, *, at: float | None = None) -> bool:
         """Set the times. Source: utimensat(2), UTIME_NOW: the server's time."""

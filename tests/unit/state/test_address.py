@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from paislurm.translator.app.submit import place
 from paislurm.translator.app.submit.place import STALLED_SECONDS, undo
 from paislurm.translator.state.address import Address, keep_number, newest, parse
 from paislurm.translator.state.job_folder import JobFolder, Store
@@ -106,6 +107,21 @@ def test_an_undone_submit_frees_its_path_only_while_no_other_process_acts_on_the
     undo(job_folder(store.jobs, CREATED, INTENT), seconds)
     _, free = store.newest_and_free("alice~demo")
     assert (store.names(), parse(free.name)) == ([], Address("alice~demo", next_number))
+
+
+def test_the_path_of_a_submit_that_is_undone_meanwhile_is_the_free_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the next number there would be two living jobs of the name, if another submit gets the path."""
+
+    def undone(_: object, folder: JobFolder) -> None:
+        undo(folder, 0)
+        raise FileNotFoundError
+
+    monkeypatch.setattr(place, "refresh", undone)
+    store = Store(tmp_path)
+    job_folder(store.jobs, CREATED, name="alice~demo")
+    assert place.place_for(Mock(store=store), "alice~demo").folder.name == "alice~demo"
 
 
 @pytest.mark.parametrize("meanwhile", ["another has it", "it was removed", "it was removed, and the next one has come"])

@@ -44,7 +44,8 @@ def place_for(session: Session, name: str) -> Place:
         view = refresh(session, newest)
     except (FileNotFoundError, NotADirectoryError):
         if not newest.path.exists():
-            return Place(free)
+            # Its submit was undone: its path is free again, and another one may get it.
+            return place_for(session, name)
         message = f"{newest.path} exists and is not a job's folder"
         hint = "move it, or submit under another name with `--suffix TEXT`"
         raise FolderError(Diagnostic(code="E515", message=message, hint=hint)) from None
