@@ -27,9 +27,14 @@ def open_regular(path: Path) -> int:
     with naming(path):
         is_file = stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY) if is_file else -1
-    if is_file and stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
+        try:
+            is_file = is_file and stat.S_ISREG(os.fstat(descriptor).st_mode)
+        except OSError:
+            os.close(descriptor)
+            raise
     if is_file:
+        return descriptor
+    if descriptor >= 0:
         os.close(descriptor)
     raise FileNotFoundError(None, "not a regular file", str(path))
 
