@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -162,7 +163,10 @@ def test_job_lost_by_the_controller_is_retried_if_its_number_is_another_jobs(sit
     job = site.submit(folder, role("w", 1, "echo up; sleep infinity"), settings=RETRIED)
     job.wait_for("up", "0-w/0")
     number = job.number
+    claimed = (job.attempt() / "claim/owner").stat().st_mtime
     with lost(site, job):
+        # Slurm's times are whole seconds: one of the same second could be that of the job itself.
+        wait_until(lambda: time.time() > claimed + 1, "the next second")
         other = site.run("sbatch", "--parsable", "--job-name=other", "--begin=now+1hour", "--wrap=true").stdout.strip()
         assert other == number
         wait_until(lambda: "has forgotten the job" in str(job.status()["reason"]), "it to be lost", 60)
