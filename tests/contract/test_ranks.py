@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.jobs import ONE_ATTEMPT, role
+from tests.cluster.processes import wait_until
 from tests.contract.test_calls import compiled, containers, program_of_image
 from tests.left_out import not_asked
 
@@ -76,4 +77,5 @@ def form_one_world(
     # Open MPI says nothing of the memory of other containers, which it cannot read.
     assert program.name == "mpich" or errors == [""] * 4
     for node in ("n1", "n2"):
-        assert "-ranks" not in site.run("ls", "/dev/shm", host=node).stdout
+        # The result is there before the script has tidied.
+        wait_until(lambda node=node: "-ranks" not in site.run("ls", "/dev/shm", host=node).stdout, f"tidying on {node}")
