@@ -173,7 +173,12 @@ class Witness:
             self.breaks(f"job {done.accepted[0]} was accepted, and its process has not recorded it")
 
     def published(self, placed: bool, _: Path, folder: JobFolder) -> None:
-        """Check that the path of a new job is new, and that the earlier jobs of its name have ended."""
+        """Check that the path of a new job is new, and that the earlier jobs of its name have ended.
+
+        Its process may have read a job there whose submit was undone; it knows its own job there now.
+        """
+        if placed and (node := self.journal(folder.journal)) is not None:
+            self._of().read[folder.journal] = node.number
         if placed and folder.path in self._gone:
             self.breaks(f"{folder.name} is used again, and was an earlier job's that was removed")
         jobs, address = self.journal(folder.path.parent), parse(folder.name)

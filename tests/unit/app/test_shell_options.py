@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import sys
+from typing import Any
+
 import pytest
 
+from paislurm.translator.app.input.job_input import text_of
 from paislurm.translator.app.input.shell_options import VARIABLES, with_shell_options
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.session import Session
@@ -33,12 +38,12 @@ ROLE = "extras: {slurm: {taskRoles: {w: {account: a}, v: {qos: q}}}}\n"
 
 
 def options_of(
-    text: str = V2, profile: str = DEFAULTS, environment: dict[str, str] = ALL, **source: object
+    text: str = V2, profile: str = DEFAULTS, environment: dict[str, str] = ALL, **source: Any
 ) -> tuple[dict[str, str], list[str]]:
     """Return the options of a source of this text in a shell with these variables, and what is said."""
     said: list[str] = []
     session = Session(environment=environment, say=lambda event: said.append(str(event)))
-    given = Source(file="job.yaml", text=text.encode(), **source)  # type: ignore[arg-type]
+    given = Source(file="job.yaml", text=text.encode(), **source)
     return dict(with_shell_options(session, given, load_site(profile, file="site.yaml")).slurm), said
 
 
@@ -59,9 +64,9 @@ def test_each_variable_counts_before_the_defaults_of_the_profile() -> None:
     ],
     ids=["job file", "options", "locks"],
 )
-def test_what_counts_before_a_variable(variable: str, text: str, profile: str, source: dict[str, object]) -> None:
+def test_what_counts_before_a_variable(variable: str, text: str, profile: str, source: dict[str, Any]) -> None:
     options, (said,) = options_of(text, profile, {variable: ALL[variable]}, **source)
-    assert options == dict(source.get("slurm", ()))  # type: ignore[call-overload]
+    assert options == dict(source.get("slurm", ()))
     assert said.startswith(f"not used of your shell: {variable}, as ")
 
 
@@ -83,7 +88,7 @@ def test_what_the_profile_maps_for_the_job_counts_as_the_job_file(text: str, kep
 @pytest.mark.parametrize(
     ("more", "source"), [({"SLURM_JOB_ID": "7"}, {}), ({}, {"backend": "local"}), ({}, {"backend": "ssh:login"})]
 )
-def test_where_no_variable_counts(more: dict[str, str], source: dict[str, object]) -> None:
+def test_where_no_variable_counts(more: dict[str, str], source: dict[str, Any]) -> None:
     """In an allocation Slurm itself has set them; they are not those of another cluster's login node."""
     assert options_of(environment={**ALL, **more}, **source) == ({}, [])
 
@@ -98,3 +103,11 @@ def test_other_variables_are_named_once() -> None:
 def test_an_impossible_value_names_its_variable() -> None:
     with pytest.raises(UsageError, match="SBATCH_TIMELIMIT='never': expected a time limit"):
         options_of(environment={"SBATCH_TIMELIMIT": "never"})
+
+
+def test_a_job_file_on_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(V2.encode())))
+    source = with_shell_options(
+        Session(environment=ALL, say=lambda _: None), Source(file="-"), load_site(DEFAULTS, file="site.yaml")
+    )
+    assert text_of(source) == V2.encode()

@@ -37,7 +37,7 @@ OF_SBATCH = ("SBATCH_", "SLURM_CLUSTERS")
 
 
 def with_shell_options(session: Session, source: Source, site: Site) -> Source:
-    """Return the source with the options that the shell's variables set, and send an event about all of them.
+    """Return the source with its text and the options that the shell's variables set; send an event about all of them.
 
     The job file counts before a variable, also by a virtual cluster or priority class that the profile maps, and so
     do options and locks of the profile; its defaults count after it. In an allocation, on a login node by SSH, and
@@ -49,50 +49,46 @@ def with_shell_options(session: Session, source: Source, site: Site) -> Source:
         return source
     from .job_input import shown_name, text_of
 
-    document = read(text_of(source), file=shown_name(source.file))
-    given: dict[str, str] = {}
-    ignored = dict.fromkeys(asked, "which only sbatch itself reads")
-    for name, option in VARIABLES.items():
-        if name not in asked:
-            continue
-        ignored[name] = _before(document, dict(source.slurm), site, option)
-        if not ignored[name]:
-            del ignored[name]
-            given[option] = asked[name]
-            if fault := value_fault(option, asked[name]):
-                raise UsageError(replace(fault, message=fault.message.replace(f"--{option} ", f"{name}=", 1)))
-    names = {option: name for name, option in VARIABLES.items()}
+    text = text_of(source)
+    document, options = read(text, file=shown_name(source.file)), dict(source.slurm)
+    why_not = {
+        name: next(_before(document, options, site, VARIABLES[name]), "")
+        if name in VARIABLES
+        else "which only sbatch itself reads"
+        for name in asked
+    }
+    given = {name: VARIABLES[name] for name, why in why_not.items() if not why}
+    for name, option in given.items():
+        if fault := value_fault(option, asked[name]):
+            raise UsageError(replace(fault, message=fault.message.replace(f"--{option} ", f"{name}=", 1)))
     if given:
-        session.say(
-            f"of your shell: {', '.join(f'{option} {value} ({names[option]})' for option, value in given.items())}"
-        )
-    if ignored:
-        session.say(f"not used of your shell: {'; '.join(f'{name}, {why}' for name, why in ignored.items())}")
-    typed = {path_text((*TABLE, option)): names[option] for option in given}
-    return replace(source, slurm=(*source.slurm, *given.items()), typed={**source.typed, **typed})
+        session.say("of your shell: " + ", ".join(f"{given[name]} {asked[name]} ({name})" for name in given))
+    if len(given) < len(asked):
+        session.say("not used of your shell: " + "; ".join(f"{name}, {why}" for name, why in why_not.items() if why))
+    return replace(
+        source,
+        text=text,
+        slurm=(*source.slurm, *((option, asked[name]) for name, option in given.items())),
+        typed={**source.typed, **{path_text((*TABLE, option)): name for name, option in given.items()}},
+    )
 
 
-def _before(document: Document, options: Mapping[str, str], site: Site, option: str) -> str:
-    """Return what counts before the variable of an option, "" if nothing does."""
-    return next(_all_before(document, options, site, option), "")
-
-
-def _all_before(document: Document, options: Mapping[str, str], site: Site, option: str) -> Iterator[str]:
+def _before(document: Document, options: Mapping[str, str], site: Site, option: str) -> Iterator[str]:
+    """Yield what counts before the variable of an option."""
     from ...site.layers import locked_target
 
     if option in options:
         yield f"as `--{option}` counts"
     if option in document.mapping(TABLE):
         yield f"as the job file has `{option}`"
-    roles = document.mapping((*TABLE, "taskRoles"))
-    if any(option in document.mapping((*TABLE, "taskRoles", role)) for role in roles):
+    if any(option in document.mapping((*TABLE, "taskRoles", role)) for role in document.mapping((*TABLE, "taskRoles"))):
         yield f"as a task role has `{option}`"
     named = document.at(("virtualCluster",) if is_v1(document) else ("defaults", "virtualCluster"))
     if isinstance(named, str) and getattr(site.virtual_cluster(named), option, None):
         yield f"as the virtual cluster {named} of the job file has its own"
-    priority = document.at(("extras", "hivedScheduler", "jobPriorityClass"))
-    if isinstance(priority, str) and getattr(dict(site.priorities).get(priority), option, None):  # type: ignore[call-overload]
-        yield f"as the priority class {priority} of the job file has its own"
+    asked = document.at(("extras", "hivedScheduler", "jobPriorityClass"))
+    if any(name == asked and getattr(priority, option, None) for name, priority in site.priorities.items()):
+        yield f"as the priority class {asked} of the job file has its own"
     cluster = named if isinstance(named, str) else "default"
     if locked_target(site, cluster, option) or (option == "time" and {"time", "time.default"} & {*site.locked}):
         yield f"as the site locks `{option}`"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -33,8 +33,11 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any
 
 
 def answering(stdout: str, status: int = 0, stderr: str = "") -> SlurmBackend:
-    done = Completed(status=status, stdout=stdout, stderr=stderr)
-    return SlurmBackend(SimpleNamespace(run=lambda *_, **__: done))  # type: ignore[arg-type]
+    return SlurmBackend(Mock(run=Mock(return_value=Completed(status=status, stdout=stdout, stderr=stderr))))
+
+
+def submitted(backend: SlurmBackend) -> JobId:
+    return backend._submitted(["sbatch"], backend._runner.run([], timeout=1))
 
 
 @pytest.mark.parametrize(
@@ -70,15 +73,14 @@ def test_only_a_certain_number_is_the_job_id(
 ) -> None:
     """The tag decides about others, as after a lost answer; a refusal by the controller is one in any case."""
     backend = answering(stdout, status, stderr)
-    submit: Callable[[], JobId] = lambda: backend._submitted(["sbatch"], backend._runner.run([], timeout=1))  # noqa: E731
     if expected is RejectedError:
         with pytest.raises(RejectedError):
-            submit()
+            submitted(backend)
     elif isinstance(expected, str) and expected.startswith("123"):
-        assert submit() == expected
+        assert submitted(backend) == expected
     else:
         with pytest.raises(UnreachableError, match=str(expected)):
-            submit()
+            submitted(backend)
 
 
 QUEUE = "7+0|a|PENDING|10|20|30||paislurm-1a||None\n7+1|a|RUNNING|10|20|30|n1|paislurm-1a||Why | not\n"
