@@ -6,6 +6,7 @@ every effect is recorded before it starts, can be found by its tag, and is harml
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -158,8 +159,12 @@ def record_news(view: View, backend: Callable[[str], Backend], ledger: Ledger = 
     """Append new records. Raises OSError if the journal cannot be written; then no action may follow.
 
     A submit may be so slow that its job comes after all, or a job that Slurm has lost may still begin. So an attempt
-    that never ran ends only with its claim.
+    that never ran ends only with its claim. The path of a submit that was undone is free again: after a stall it may
+    be another job's.
     """
+    created = view.folder.created() if view.news else None
+    if created is not None and created.happened_at != view.history.created:
+        raise OSError(errno.ESTALE, "the folder is another job's now", str(view.folder.path))
     for record in view.news:
         known = view.history
         if _may_begin(view, record) and not view.folder.take_claim(known.attempt, SETTLED_SECONDS):

@@ -11,12 +11,13 @@ from paislurm.backends.base import JobId
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow, exit_codes
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.facts import Facts
-from paislurm.translator.monitor.poll import open_job
-from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, Dependencies, reconcile
+from paislurm.translator.monitor.job_status import JobStatus
+from paislurm.translator.monitor.poll import View, open_job
+from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, Dependencies, reconcile, record_news
 from paislurm.translator.monitor.transition import retry_decision
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import Cancelled, Ended, RetryPolicy
+from paislurm.translator.state.records import Cancelled, Ended, RetryPolicy, dump
 
 from .jobs import (
     CREATED,
@@ -393,3 +394,14 @@ def test_nothing_is_submitted_without_the_lock(tmp_path: Path) -> None:
     view = stepped(waiting_job(tmp_path), backend, NOW, held=lambda: False)
     assert (backend.submissions, view.job_status.state) == ([], "WAITING")
     assert view.job_status.reason == "all dependencies are fulfilled; it is submitted next"
+
+
+def test_nothing_is_recorded_where_another_job_has_the_path_of_an_undone_submit(tmp_path: Path) -> None:
+    """A process that stalled may still have read the job of that submit."""
+    folder = job_folder(tmp_path, CREATED, INTENT)
+    view = View(folder=folder, history=folder.history(), job_status=JobStatus.so_far("WAITING", ""), news=(ENDED,))
+    other = b"".join(map(dump, (replace(CREATED, happened_at=NOW), INTENT)))
+    folder.journal.write_bytes(other)
+    with pytest.raises(OSError, match="another job's now"):
+        record_news(view, lambda _: FakeBackend())
+    assert (folder.journal.read_bytes(), folder.claim(0).exists()) == (other, False)
