@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "PAISLURM_TALLY"
 """The environment variable that names the file for the tally of a run of pytest."""
-AGAIN = ("-n0", "--last-failed", "--last-failed-no-failures=none", "--maxfail=1")
+AGAIN = ("-n0", "--last-failed", "--last-failed-no-failures=none")
 BEGUN = pytest.StashKey[float]()
 CPU = "cpu_s"
 DEAREST = 20

@@ -138,7 +138,7 @@ class Cluster:
             yield process
 
     def cut(self, node: str) -> None:
-        """Pull a node's network cable; Slurm says it is down after 17 s or so, its processes go on."""
+        """Pull a node's network cable; Slurm says it is down some 27 s later, its processes go on."""
         hosts.unplug(self.instance, node)
 
     def restore(self, node: str) -> None:

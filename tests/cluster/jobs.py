@@ -70,8 +70,8 @@ def profile(partition: str) -> str:
 
 
 def write(folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT, partition: str = "normal") -> str:
-    """Write a job file and a site profile, and return the job's name, which is the folder's."""
-    name = f"j{folder.name[-40:].replace('.', '-')}"
+    """Write a job file and a site profile; return the job's name: that of the folder in the test's own one."""
+    name = f"j{'-'.join(folder.parts[-2:])[-40:].replace('.', '-')}"
     (folder / "job.yaml").write_text(job_text(name, roles, extras))
     (folder / "site.yaml").write_text(profile(partition) + settings)
     for path in (folder / "job.yaml", folder / "site.yaml"):
@@ -104,6 +104,7 @@ class Submitted:
     cluster: Cluster
     folder: Path
     name: str
+    """As the job is addressed, such as `NAME@2`."""
     home: Path
 
     @property
@@ -180,7 +181,7 @@ def submit_file(
     argv = ["submit", "--json", "--site", "site.yaml", *words, "--", file]
     done = paislurm(cluster, folder, *argv, env=environment)
     assert done.returncode == 0, done.stderr
-    return Submitted(cluster, folder, json.loads(done.stdout)["job"], home)
+    return Submitted(cluster, folder, json.loads(done.stdout)["name"].rpartition("~")[2], home)
 
 
 def submit(

@@ -33,8 +33,12 @@ def test_waiting_heterogeneous_job_shows_the_backfill_interval(site: Site, folde
     found = load_site((folder / "site.yaml").read_bytes(), file="site.yaml")
     assert found.scheduler == Scheduler.of(backfill_interval=30, expedited_requeue=site.slurm >= "25.11")
     assert site.submit(folder, TWO, HET).ended()[0] == 0
-    job = site.submit(folder, TWO, HET)
-    shown = job.status()
+    # A look comes each 30 s, maybe just now: then the next job waits for the one after it.
+    for _ in range(3):
+        job = site.submit(folder, TWO, HET)
+        shown = job.status()
+        if shown["state"] == "WAITING":
+            break
     assert shown["state"] == "WAITING", shown
     (wait,) = shown["waits"]
     assert (wait["backend_reason"], wait["kind"]) == ("None", "turn")

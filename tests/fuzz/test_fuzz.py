@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(find_spec("atheris") is None, reason="atheris ha
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SECONDS = os.environ.get("PAISLURM_FUZZ_SECONDS")
-BOUNDS = (f"-max_total_time={SECONDS}",) if SECONDS else ("-runs=20000", "-seed=1")
+BOUNDS = (f"-max_total_time={SECONDS}",) if SECONDS else ("-runs=8000", "-seed=1")
 
 
 def seeds(folder: Path) -> None:

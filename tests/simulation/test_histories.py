@@ -1,5 +1,7 @@
 """Histories of the simulator keep the promises: nothing is lost, and nothing runs twice.
 
+Two thousand are played here; `make simulation` plays more.
+
 `python -m tests.simulation 100000` plays more; `--seed` tells the shortest story of one that breaks a promise.
 """
 
@@ -23,11 +25,11 @@ from .shrink import shrink
 from .syscalls import ROOT, simulated
 from .world import Choices, World
 
-HISTORIES = int(os.environ.get("PAISLURM_HISTORIES", "10000"))
-PARTS = 8
+HISTORIES = int(os.environ.get("PAISLURM_HISTORIES", "2000"))
+PARTS = 4
 
 
-@pytest.mark.slow("10,000 histories")
+@pytest.mark.slow("2,000 histories")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_history_breaks_a_promise(part: int) -> None:
     for seed in range(part, HISTORIES, PARTS):
@@ -37,7 +39,7 @@ def test_no_history_breaks_a_promise(part: int) -> None:
             pytest.fail("\n".join([f"seed {seed}", *told.story, told.violation]))
 
 
-@pytest.mark.slow("1,000 histories")
+@pytest.mark.slow("200 histories")
 def test_no_history_breaks_a_promise_when_slurm_loses_jobs() -> None:
     for seed in range(HISTORIES // 10):
         assert play(seed, begin=begin_with_losses).violation == "", f"seed {seed} with `--losses`"
