@@ -13,8 +13,8 @@ forward_signals_to() {
   local status
   exec {PSL_EVENT_FD}<> <(:)
   # If the channel is full, only the trap waits until the child has read.
-  trap 'printf "signal TERM\n" >&"$PSL_EVENT_FD"' TERM
-  trap 'printf "signal USR1\n" >&"$PSL_EVENT_FD"' USR1
+  trap 'printf " signal TERM\n" >&"$PSL_EVENT_FD"' TERM
+  trap 'printf " signal USR1\n" >&"$PSL_EVENT_FD"' USR1
   (trap '' TERM USR1 && "$@") &
   wait_for_process "$!"
   status=$?

@@ -132,7 +132,7 @@ ask_about_stall() {
   for component in "${PSL_EVERY_COMPONENT[@]}"; do
     {
       PSL_STEP_LIMIT=$seconds run_on_nodes stall "$component"
-      printf 'asked %s\n' "$component"
+      send 1 asked "$component"
     } >&"$PSL_EVENT_FD" &
     disown "$!" 2>/dev/null
     PSL_STALL_OPEN=$((PSL_STALL_OPEN + 1))

@@ -77,7 +77,7 @@ start_role() {
       watch_srun "$1" "srun/${PSL_ROLE_FOLDER[$1]}.log"
     status=${PIPESTATUS[0]}
     for PSL_STEP_ROLE in $PSL_STEP_ROLES; do
-      printf 'step %s %s\n' "$PSL_STEP_ROLE" "$status"
+      send 1 step "$PSL_STEP_ROLE" "$status"
     done
   ) >&"$PSL_EVENT_FD" &
   # The end of srun comes as an event. Each job in bash's table slows the shell: 1,250 roles by a
@@ -120,9 +120,9 @@ watch_srun() {
   while IFS= read -r line || [[ $line ]]; do
     printf '%s\n' "$line" >&"$log"
     if [[ $line =~ $node_failure ]]; then
-      printf 'lost %s %s\n' "$role" "${BASH_REMATCH[1]}"
+      send 1 lost "$role" "${BASH_REMATCH[1]}"
     elif [[ $line =~ $PSL_NODE_LAUNCH_ERROR ]]; then
-      printf 'unlaunched %s %s\n' "$role" "${BASH_REMATCH[1]}"
+      send 1 unlaunched "$role" "${BASH_REMATCH[1]}"
     elif [[ ! ${PSL_MPI_WORLD_OF[role]-} && $line =~ $deaths ]]; then
       print_deaths "$role" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
     fi
@@ -137,7 +137,7 @@ print_deaths() {
     Terminated*) status=143 ;;
   esac
   for range in ${2//,/ }; do
-    printf 'died %s %s %s %s\n' "$1" "${range%-*}" "${range#*-}" "$status"
+    send 1 died "$1" "${range%-*}" "${range#*-}" "$status"
   done
 }
 

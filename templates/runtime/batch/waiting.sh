@@ -10,7 +10,7 @@ run_interruptibly() {
 start_in_background() {
   {
     "$@"
-    printf 'end %s %s\n' "$BASHPID" "$?" >&"$PSL_EVENT_FD"
+    send "$PSL_EVENT_FD" end "$BASHPID" "$?"
   } &
 }
 

@@ -30,7 +30,7 @@ container_side_main() {
   fi
   printf '%s\n' "$PSL_COMMANDS_ENDED" >"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.root/ended.at"
   printf '%s\n' "$PSL_CODE_OF_SCRIPT" >"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.root/ended"
-  printf 'end %s %s\n' "$7" "$status" \
+  send 1 end "$7" "$status" \
     1<>"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT$PSL_HOST_SUFFIX"
   exit "$status"
 }

@@ -95,7 +95,7 @@ print_nccl_answer() {
       most=${most:-$count}
     fi
     if [[ $line =~ managed\ by\ process\ ([0-9]+) && $most ]] && ((count < most)); then
-      printf 'behind %s\n' "${BASH_REMATCH[1]}"
+      send 1 behind "${BASH_REMATCH[1]}"
     fi
   done <"$answer"
 } 2>/dev/null

@@ -40,7 +40,7 @@ report_ports_in_pieces() {
       if ((${#rest} > 700)); then
         piece=${piece%,*}
       fi
-      printf 'ports %s %s:%s\n' "${words[*]:0:2}" "${pair%%:*}" "$plus$piece" >&"$PSL_REPORT_FD"
+      send "$PSL_REPORT_FD" ports "${words[@]:0:2}" "${pair%%:*}:$plus$piece"
       rest=${rest#"$piece"} rest=${rest#,} plus=+
     done
   done

@@ -29,9 +29,9 @@ prepare_node() {
   done
   make_task_folders "${slots[@]}"
   if make_control_fifos_of "${slots[@]}" && report_ports_of "${slots[@]}"; then
-    printf 'prepared %s\n' "$SLURMD_NODENAME" >&"$PSL_REPORT_FD"
+    send "$PSL_REPORT_FD" prepared "$SLURMD_NODENAME"
   else
-    printf 'unprepared %s %s\n' "$SLURMD_NODENAME" "${PSL_LAST_MESSAGE#error: }" >&"$PSL_REPORT_FD"
+    send "$PSL_REPORT_FD" unprepared "$SLURMD_NODENAME" "${PSL_LAST_MESSAGE#error: }"
   fi
 }
 
@@ -132,7 +132,7 @@ make_control_fifos() {
 # report_ports "ROLE INDEX LABEL:N,N ...": report the ports of a task.
 report_ports() {
   if ((${#1} < 1000)); then
-    printf 'ports %s\n' "$1" >&"$PSL_REPORT_FD"
+    send "$PSL_REPORT_FD" ports "$1"
   else
     report_ports_in_pieces "$1"
   fi

@@ -37,7 +37,7 @@ print_stall() {
   find_unread
   for task in "${!PSL_PROCESSES_OF[@]}"; do
     name_wait "$task"
-    printf 'stalled %s %s %s %s %s\n' "${task//./ }" "${PSL_RANK_OF[$task]-0}" \
+    send 1 stalled "${task//./ }" "${PSL_RANK_OF[$task]-0}" \
       "${PSL_PROCESSES_OF[$task]:-,}" "${sign:-,}" "${PSL_FINDING[$task]-}"
   done
   print_nccl_answer

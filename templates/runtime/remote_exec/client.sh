@@ -15,7 +15,7 @@ send_call() {
   trap "rm -rf -- '$folder'" EXIT
   write_call "$folder" "$2" "${3-}" || return 255
   exec {life}<>"$folder/life" {status}<>"$folder/status"
-  printf 'call %s\n' "${folder##*/}" 1<>"$fifo"
+  send 1 call "${folder##*/}" 1<>"$fifo"
   wait_for_answer "$fifo" "$status" || return 255
   # The task has opened its ends of the pipes, so opening these does not wait.
   exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err"
@@ -52,7 +52,7 @@ write_call() {
 # the task has ended, or after PSL_REMOTE_TIMEOUT seconds.
 wait_for_answer() {
   local tries=0
-  until read -r -t 1 _ <&"$2"; do
+  until read_words "$2"; do
     if ((++tries == PSL_REMOTE_TIMEOUT)) || ! has_reader "$1"; then
       log "error: the task does not answer"
       return 1

@@ -12,7 +12,7 @@ serve_call() {
   # Open `life` for reading and writing first, which does not wait for a dead caller.
   exec {both}<>"$folder/life"
   exec {life}<"$folder/life" {both}>&- {status}>"$folder/status"
-  printf 'open\n' >&"$status"
+  send "$status" open
   exec {input}<"$folder/in" >"$folder/out" 2>"$folder/err"
   set -m
   "$PSL_SERVE_WITH" "$folder" <&"$input" {input}<&- {life}<&- {status}>&- &

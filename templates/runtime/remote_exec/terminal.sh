@@ -38,7 +38,7 @@ pass_sizes() {
     read -r -t 0.3 <&"$nothing"
     if [[ $resized ]]; then
       resized=''
-      printf 'size %s %s\n' "$2" "$(stty size)" 1<>"$1"
+      send 1 size "$2" "$(stty size)" 1<>"$1"
     fi
   done
 }

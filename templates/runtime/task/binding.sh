@@ -17,8 +17,7 @@ check_binding() {
   while IFS= read -r mismatch; do
     log "$kind: $mismatch"
     if ((PSL_RANK == 0)) && [[ ${PSL_REPORT_FD-} ]]; then
-      printf 'mismatch %s %s %s: %s\n' "$1" "${PSL_RUNNING%% *}" "$kind" "$mismatch" \
-        >&"$PSL_REPORT_FD"
+      send "$PSL_REPORT_FD" mismatch "$1" "${PSL_RUNNING%% *}" "$kind: $mismatch"
     fi
   done <<<"${PSL_MISMATCHES%$'\n'}"
   # A slot may run another task.

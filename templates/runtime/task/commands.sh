@@ -184,7 +184,7 @@ keep_status() {
     fi
     "$@"
   ) {PSL_CONTROL_FD}>&-
-  printf 'end %s %s\n' "$BASHPID" "$?" >&"$PSL_CONTROL_FD"
+  send "$PSL_CONTROL_FD" end "$BASHPID" "$?"
 }
 
 # await_command: wait for PSL_COMMAND, answer calls meanwhile, and return its status. A killed

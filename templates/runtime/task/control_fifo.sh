@@ -23,7 +23,7 @@ open_control_fifo() {
   else
     exec {PSL_CONTROL_FD}<> <(:)
   fi
-  trap 'PSL_STOPPED=1; printf "stop\n" >&"$PSL_CONTROL_FD"' TERM
+  trap 'PSL_STOPPED=1; printf " stop\n" >&"$PSL_CONTROL_FD"' TERM
 }
 
 # handle_control_message: act on the message from the control FIFO in PSL_WORDS.

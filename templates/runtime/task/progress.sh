@@ -87,7 +87,7 @@ check_progress() {
   due=$((PSL_MOVED_AT + PSL_WATCH_WITHIN))
   if [[ ! $PSL_IS_QUIET ]] && ((PSL_UPTIME >= due)) && has_last_sign "$due"; then
     PSL_IS_QUIET=1
-    printf 'quiet %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
+    send "$PSL_REPORT_FD" quiet "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK"
   fi
   if [[ ! $PSL_READER ]] && ((PSL_UPTIME - PSL_READ_AT >= PSL_WATCH_EVERY ||
     (PSL_UPTIME >= due && PSL_READ_AT < due))); then
@@ -126,7 +126,7 @@ note_progress() {
   PSL_MOVED_AT=$((PSL_UPTIME > PSL_WARM_AT ? PSL_UPTIME : PSL_WARM_AT))
   if [[ $PSL_IS_QUIET ]]; then
     PSL_IS_QUIET=''
-    printf 'moved %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
+    send "$PSL_REPORT_FD" moved "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK"
   fi
 }
 
@@ -135,7 +135,7 @@ start_reader() {
   PSL_READ_AT=$PSL_UPTIME
   set -m
   {
-    printf 'sign %s\n' "$(print_sign {PSL_CONTROL_FD}>&-)" >&"$PSL_CONTROL_FD"
+    send "$PSL_CONTROL_FD" sign "$(print_sign {PSL_CONTROL_FD}>&-)"
   } </dev/null 2>/dev/null {PSL_REPORT_FD}>&- &
   PSL_READER=$!
   set +m

@@ -16,12 +16,12 @@ run_follower_rank() {
   exec {PSL_CONTROL_FD}<>"$fifo" {release}<>"$fifo.rank.$PSL_RANK" || return
   await_release "$fifo" "$release" || return 0
   if ! prepare_task "$PSL_SLOT" 0 2>>"$PSL_STDERR_LOG"; then
-    printf 'rank %s 0\n' "$PSL_RANK" >&"$PSL_CONTROL_FD"
+    send "$PSL_CONTROL_FD" rank "$PSL_RANK" 0
     return 1
   fi
   launch start_commands  # unless: contained-ranks
   launch join_container  # only: contained-ranks
-  printf 'rank %s %s\n' "$PSL_RANK" "$PSL_COMMAND" >&"$PSL_CONTROL_FD"
+  send "$PSL_CONTROL_FD" rank "$PSL_RANK" "$PSL_COMMAND"
   while kill -0 "$PSL_COMMAND" 2>/dev/null; do
     pass_on_term
     wait "$PSL_COMMAND"
@@ -32,14 +32,15 @@ run_follower_rank() {
 # await_release FIFO DESCRIPTOR: wait until the first rank releases this one, and read the variables
 # that hooks exported into PSL_EXPORTS. Fail if this rank must not start any more.
 await_release() {
-  local part='' text=''
-  until IFS= read -r -d '' -t 1 part <&"$2"; do
-    text+=$part
+  local text=''
+  # As in read_words, only a blank is read with a time limit.
+  until read -r -t 0 <&"$2" || IFS= read -r -N 1 -t 1 _ <&"$2"; do
     if ((PSL_STOPPED)) || ! has_reader "$1"; then
       return 1
     fi
   done
-  PSL_EXPORTS=$text$part
+  IFS= read -r -d '' text <&"$2" || return
+  PSL_EXPORTS=${text# }
   # Hooks ran with the first rank's variables, which contain its number.
   if [[ $PSL_EXPORTS ]]; then
     PSL_EXPORTS+=$'\n'$(declare -px "${!SLURM_@}" "${!PMI@}" "${!PALS_@}")
@@ -54,7 +55,7 @@ release_ranks() {
   PSL_RANKS_RUN=1
   for ((rank = 1; rank < PSL_RANKS; rank++)); do
     {
-      printf '%s\0' "$PSL_EXPORTS" >"$fifo.rank.$rank"
+      printf ' %s\0' "$PSL_EXPORTS" >"$fifo.rank.$rank"
     } {PSL_REPORT_FD}>&- {PSL_CONTROL_FD}>&- &
   done
 }

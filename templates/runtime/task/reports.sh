@@ -24,7 +24,7 @@ pass_on_term() {
 
 # report WORD ...: write a line to the batch script and to the node's file, in a single write each.
 report() {
-  printf '%s\n' "$*" >&"$PSL_REPORT_FD"
+  send "$PSL_REPORT_FD" "$@"
   printf '%s\n' "$*" >>"$PSL_REPORT_FILE"
 }
 

@@ -18,7 +18,7 @@ serve_slot() {
   local word slot index attempt
   PSL_RESERVE_PORTS=$PSL_NODE_FOLDER/port-
   report_launch
-  printf 'free %s %s\n' "$PSL_ROLE" "$PSL_SLOT" >&"$PSL_REPORT_FD"
+  send "$PSL_REPORT_FD" free "$PSL_ROLE" "$PSL_SLOT"
   while ((!PSL_STOPPED)) && read -r word slot index attempt; do
     [[ $word == run ]] || break
     [[ $slot == "$PSL_SLOT" ]] || continue
@@ -26,8 +26,8 @@ serve_slot() {
     # forwards TERM to it through the control FIFO.
     (outlive_signals && run_task "$index" "$attempt") </dev/null &
     wait_for_process "$!" ||
-      printf 'died %s %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_SLOT" "$?" >&"$PSL_REPORT_FD"
-    printf 'free %s %s\n' "$PSL_ROLE" "$PSL_SLOT" >&"$PSL_REPORT_FD"
+      send "$PSL_REPORT_FD" died "$PSL_ROLE" "$PSL_SLOT" "$PSL_SLOT" "$?"
+    send "$PSL_REPORT_FD" free "$PSL_ROLE" "$PSL_SLOT"
   done
 }
 

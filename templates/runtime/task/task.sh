@@ -66,7 +66,7 @@ await_begin() {
 # report_launch: report the step of the role, once.
 report_launch() {
   if ((PSL_SLOT == 0 && PSL_RANK == 0)); then
-    printf 'launched %s %s\n' "$PSL_ROLE" "$SLURM_STEP_ID" >&"$PSL_REPORT_FD"
+    send "$PSL_REPORT_FD" launched "$PSL_ROLE" "$SLURM_STEP_ID"
   fi
 }
 
@@ -166,15 +166,13 @@ print_code_of_exit() {
 # Successful commands are rarely stopped, so wait less for them. A task that closes its connections
 # may die a moment after the tasks that this fails: their wait lets it say why before it is stopped.
 read_late_term() {
-  local line='' wait=0.01
+  local wait=0.01
   if (($1)); then
     wait=0.25
   fi
-  if ((PSL_STOPPED)) || ! IFS= read -r -t "$wait" line <&"$PSL_CONTROL_FD"; then
-    return 0
+  if ((!PSL_STOPPED)) && read_words "$PSL_CONTROL_FD" "$wait"; then
+    handle_control_message
   fi
-  read -ra PSL_WORDS <<<"$line"
-  handle_control_message
 }
 
 # prepare_task INDEX ATTEMPT: check the node, and set the working directory, ports, devices and

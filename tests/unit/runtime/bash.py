@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 import subprocess
 import tempfile
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 DISPATCHES = ("container_dispatch", "task_dispatch", "first_task_dispatch", "dispatch")
 """What runs, after the functions of a container's shell, a task, a node's first task, and the batch script."""
+BLANK = re.compile(rb"^ (?=[a-z]+ )", re.MULTILINE)
+"""What a message to another shell begins with: see `send`. It is left out."""
 FILES = tempfile.TemporaryDirectory(prefix="paislurm-runtime-")
 
 
@@ -73,7 +76,7 @@ def run(
         timeout=120,
     )
     assert done.stderr == b"", done.stderr
-    return done.stdout.decode(errors="surrogateescape")
+    return BLANK.sub(b"", done.stdout).decode(errors="surrogateescape")
 
 
 def lines_of(code: str, *argv: str, path: str = "/usr/bin:/bin", cwd: Path | None = None) -> list[str]:

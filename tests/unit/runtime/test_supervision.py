@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -194,18 +192,6 @@ def test_a_step_that_starts_after_the_decision_gets_term_once_and_then_kill() ->
     assert run_bash(code) == "TERM 1\nKILL 0 1\n"
     # Slurm has signalled all steps of a job that it ends.
     assert run_bash(f"PSL_SLURM_ENDS=1\n{code}") == "KILL 0 1\n"
-
-
-def test_a_line_split_by_a_read_timeout_is_not_lost(tmp_path: Path) -> None:
-    """`read -t` gives up in the middle of a line; what it has read by then must not be lost."""
-    code = """
-        mkfifo "$1" && exec {PSL_EVENT_FD}<>"$1"
-        { printf 'exit 0 0 0'; sleep 1.5; printf ' 0 7 255 unknown 1\\nfree 0 0\\n'; } >"$1" &
-        until read_words "$PSL_EVENT_FD"; do :; done
-        echo "${PSL_WORDS[*]}"
-        read_words "$PSL_EVENT_FD"; echo "${PSL_WORDS[*]}"
-    """
-    assert run_bash(code, str(tmp_path / "events")) == "exit 0 0 0 0 7 255 unknown 1\nfree 0 0\n"
 
 
 @pytest.mark.parametrize(
