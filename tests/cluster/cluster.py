@@ -18,6 +18,7 @@ if not __package__:
 
 from tests.children import child
 from tests.cluster import boot, daemons, hosts
+from tests.cluster.forked import Forker, can_fork
 from tests.cluster.instance import GROUP_ID, LOGIN, USERS, ClusterError, default_instance
 from tests.cluster.processes import EVENT_TIMEOUT, kill_residents, recorded_pid, wait_until
 
@@ -45,6 +46,7 @@ class Cluster:
         self.instance = instance or default_instance()
         self.hosts = self.instance.hosts
         self.nodes = self.instance.nodes
+        self.forkers: dict[tuple[str, str], Forker] = {}
 
     @cached_property
     def slurm(self) -> str:
@@ -114,12 +116,39 @@ class Cluster:
         check: bool = False,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as a user on a host and wait for it; without `stdin` it reads nothing."""
-        command = self.command(argv, user=user, host=host, cwd=cwd, env=env)
-        done = subprocess.run(command, input=stdin or "", capture_output=True, text=True, timeout=timeout, check=False)
+        done = self.forked(argv, user, host, cwd, env or {}, stdin or "", timeout)
+        if done is None:
+            command = self.command(argv, user=user, host=host, cwd=cwd, env=env)
+            done = subprocess.run(
+                command, input=stdin or "", capture_output=True, text=True, timeout=timeout, check=False
+            )
         if check and done.returncode != 0:
             what = f"{user}@{host}: {' '.join(argv)}"
             raise ClusterError(f"{what}: exit status {done.returncode}\n{done.stderr}".rstrip())
         return done
+
+    def forked(
+        self,
+        argv: Sequence[str],
+        user: str,
+        host: str,
+        cwd: Path | None,
+        more: Mapping[str, str],
+        stdin: str,
+        timeout: float,
+    ) -> subprocess.CompletedProcess[str] | None:
+        """Run a command of the program without a start of Python, None if it must have one of its own."""
+        variables = {**self.environment(user), **more}
+        if not can_fork(argv, variables["PATH"], self.instance.venv / "bin" / "paislurm", more):
+            return None
+        holder = recorded_pid(self.instance.pidfile(host))
+        forker = self.forkers.get((user, host))
+        if forker is None or forker.holder != holder:
+            command = self.command([f"{self.instance.venv}/bin/python"], user=user, host=host)
+            forker = self.forkers[user, host] = Forker(command, holder)
+        program = str(self.instance.venv / "bin" / "paislurm")
+        words = [program, *argv[1:]]
+        return forker.run(words, cwd=cwd or variables["HOME"], env=variables, stdin=stdin, timeout=timeout)
 
     @contextmanager
     def child(

@@ -81,7 +81,10 @@ class Site:
         host: str = LOGIN,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as the user on the login node, or on another host of the project's own clusters."""
-        command = self.command(argv, cwd=cwd, env=env, host=host)
+        where = cwd or self.folder
+        if self.cluster:
+            return self.cluster.run(argv, host=host, cwd=where, env=env, stdin=stdin, timeout=LONGEST)
+        command = self.command(argv, cwd=where, env=env)
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LONGEST, check=False)
 
     def command(
