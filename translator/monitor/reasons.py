@@ -72,6 +72,7 @@ TEXTS = {
     "a success of a script that never began": (
         "{label} reports {word}, but the script never began: job {seen} may be another one"
     ),
+    "a limit or a signal ended it, and its script never began": "{label} reports {word}, but the script never began",
     "a success without a result": "{label} reports {word}; there is no result",
     "a failure without a result": "{label} reports {word}: the batch script ended {how} and left no result",
     "not submitted": "it is being submitted, or {label} did not report whether it accepted the job",
@@ -139,7 +140,7 @@ _VALUES: Mapping[str, Callable[[Facts], str]] = {
     "state": lambda f: f.last_state,
     "starting": lambda f: ALLOCATED.get(f.last_state, "the nodes are allocated, the tasks are starting"),
     "running": lambda f: ALLOCATED.get(f.last_state, ""),
-    "sentence": lambda f: f.table.states[f.seen_end][1],
+    "sentence": lambda f: f.table.states[f.seen_end][1] + ("" if f.claimed else "; the script never began"),
     "outside": _outside,
     "result": lambda f: f.result.reason if f.result else "",
     "decided": _decided,

@@ -30,6 +30,8 @@ from .waits import is_change
 NOT_SHARED, NO_ROOM, INTERRUPTED = 6, 7, 3
 """The exit statuses of a batch script that cannot access the job's folder, that could not write to a full file system,
 and that was ended from outside. Source: this project's docs, run folder."""
+USERS = ("user", "user-stop")
+"""The types of exit codes for failures that their user causes."""
 NO_LOG = 53
 """Slurm's signal for a job whose log a node could not open. Source: observed on 22.05."""
 QUEUE_LAG, REUSED_SECONDS = 60, 60
@@ -77,7 +79,13 @@ def _is_final(f: Facts) -> bool:
 
 
 def _is_outside(f: Facts) -> bool:
-    return f.slurm is Slurm.OUTSIDE and (f.is_cut or f.result is None)
+    return f.slurm is Slurm.OUTSIDE and (f.is_cut or f.result is None) and not _is_unused(f, f.seen.state)
+
+
+def _is_unused(f: Facts, state: str) -> bool:
+    """Whether the user's job would fail by a limit, but its script never began: a Prolog may have used up the time."""
+    blamed = state in f.table.states and state != "CANCELLED" and f.table.states[state][0].type in USERS
+    return blamed and not f.claimed and f.result is None
 
 
 def _ended_itself(f: Facts) -> bool:
@@ -85,7 +93,8 @@ def _ended_itself(f: Facts) -> bool:
 
 
 def _is_recent(f: Facts) -> bool:
-    return _ended_itself(f) and has_just_ended(f.seen, f.history, f.now)
+    has_ended = _ended_itself(f) or (f.slurm is Slurm.OUTSIDE and _is_unused(f, f.seen.state))
+    return has_ended and has_just_ended(f.seen, f.history, f.now)
 
 
 def _succeeded(f: Facts) -> bool:
@@ -115,7 +124,7 @@ TABLE = (
     Row(
         "forgotten after an end from outside",
         lambda f: _is_forgotten(f) and f.seen_end in f.table.states and f.seen_end not in SCRIPT_ENDED,
-        lambda f: f.table.states[f.seen_end][0].code,
+        lambda f: NEVER_TAKEN if _is_unused(f, f.seen_end) else f.table.states[f.seen_end][0].code,
     ),
     Row("it is not shown yet", lambda f: f.is_unknown and _is_new(f), "WAITING"),
     Row(
@@ -186,6 +195,11 @@ TABLE = (
     Row("cut off before it had a folder", lambda f: _ended_itself(f) and f.seen.status == INTERRUPTED, UNEXPLAINED),
     # A controller that crashes forgets its latest jobs and reuses their numbers. Source: observed on 22.05 and 26.05.
     Row("a success of a script that never began", lambda f: _succeeded(f) and not f.claimed, NEVER_TAKEN),
+    Row(
+        "a limit or a signal ended it, and its script never began",
+        lambda f: not f.claimed and (_is_unused(f, f.seen.state) or (_ended_itself(f) and bool(f.seen.signal))),
+        NEVER_TAKEN,
+    ),
     Row("a success without a result", _succeeded, 0),
     Row("a failure without a result", _ended_itself, lambda f: 128 + f.seen.signal if f.seen.signal else 255),
     # It has not ended, by this answer or by the last one.

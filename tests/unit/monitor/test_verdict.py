@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, REUSED, Phase, phase
+from paislurm.translator.exit_codes.table import ExitTable
 from paislurm.translator.monitor.facts import DOES_NOT_KNOW, Facts, Slurm
 from paislurm.translator.monitor.reasons import TEXTS
 from paislurm.translator.monitor.transition import transition
@@ -100,6 +101,7 @@ CASES = {
     "cancelled before it had a folder": (unclaimed(OUTSIDE_STATUS, CANCEL), -210),
     "cut off before it had a folder": (unclaimed(OUTSIDE_STATUS), -101),
     "a success of a script that never began": (unclaimed(script_ended("COMPLETED")), -120),
+    "a limit or a signal ended it, and its script never began": (unclaimed(observed("TIMEOUT", final=True)), -120),
     "a success without a result": (facts(script_ended("COMPLETED")), 0),
     "a failure without a result": (facts(script_ended(signal=9)), 137),
     "not submitted": (unclaimed(history=history([CREATED, INTENT])), "WAITING"),
@@ -173,16 +175,20 @@ def test_the_tests_that_provoke_rows_exist() -> None:
 ANSWERS: tuple[tuple[Observation | None, bool], ...] = (
     (None, False), (None, True), (GONE, True), (OTHER, True), (replace(OTHER, submitted=None), True),
     *((observed(state), True) for state in ("PENDING", "RUNNING", "CANCELLED", "FAILED", "FUTURE")),
-    *((observed(state, final=True), True) for state in ("NODE_FAIL", "PREEMPTED", "CANCELLED", "FUTURE")),
+    *((observed(state, final=True), True) for state in ("NODE_FAIL", "PREEMPTED", "CANCELLED", "TIMEOUT", "FUTURE")),
     (observed("CANCELLED", final=True, raw_state=BY_NOBODY), True),
     *((script_ended(status=status, ended=NOW - ago), True) for status in (None, 0, 1, 3, 6, 7) for ago in (1, 30)),
-    (script_ended(signal=9), True), (script_ended(signal=53), True), (script_ended("COMPLETED"), True),
+    (observed("TIMEOUT", final=True, ended=NOW - 1), True), (script_ended("COMPLETED"), True),
+    *((script_ended(signal=signal), True) for signal in (7, 9, 53)),
 )  # fmt: skip
 RESULTS = (None, SUCCEEDED, FAILED, OPEN, CUT, CUT_OPEN, LOST_NODE, NOT_STARTED)
 LAST = (
     None,
     *(last(*each) for each in product(("PENDING", "RUNNING", FORGOTTEN, "CANCELLED", "FAILED"), (5, 30, 700))),
+    last("TIMEOUT", 30),
 )
+BLAME = ("user", "user-stop", "success")
+"""The types of codes that no job has whose script never began."""
 BEGUN = ((False, False, True), (False, False, False), (True, False, False), (True, True, False))
 """Whether the script has begun, a task has, and the monitor may claim the attempt."""
 
@@ -261,8 +267,16 @@ def test_what_never_began_is_never_its_users_failure() -> None:
     assert not wrong(
         is_ended,
         lambda it: it.never_began,
-        lambda it: it.status.state == "FAILED" and it.row.type in ("user", "success"),
+        lambda it: it.status.state == "FAILED" and it.row.type in BLAME,
     )
+
+
+@pytest.mark.parametrize("state", ExitTable().states)
+def test_no_end_by_slurm_is_the_users_failure_if_the_script_never_began(state: str) -> None:
+    """Whether Slurm reports it now, or did before it forgot the job."""
+    for known in (unclaimed(observed(state, final=True)), unclaimed(GONE, last(state, 30))):
+        status = verdict(known)
+        assert status.state == "STOPPED" or not status.ended or known.table.describe(status.code or 0).type not in BLAME
 
 
 def test_what_never_began_is_a_nodes_failure_only_where_slurm_names_the_node() -> None:
@@ -305,7 +319,10 @@ def test_a_decided_result_wins_over_everything_but_a_nodes_loss() -> None:
 
 
 def test_without_accounts_the_verdict_is_the_same_or_weaker() -> None:
-    """The same facts, but Slurm does not know the job: it goes on, or has the same code, or blames nobody."""
+    """The same facts, but Slurm does not know the job: it goes on, or has the same code, or blames nobody.
+
+    Or it has the code of an end that Slurm reported before, or of a cancel by its user.
+    """
     for it in ALL:
         if it.facts.slurm not in (Slurm.OUTSIDE, Slurm.SCRIPT_ENDED) or it.facts.result is not None or it.facts.unbegun:
             continue
@@ -313,12 +330,12 @@ def test_without_accounts_the_verdict_is_the_same_or_weaker() -> None:
             without = replace(it.facts, observation=seen)
             status = verdict(without)
             row = without.table.describe(status.code or 0)
-            seen_before = without.seen_end == "CANCELLED" or without.history.cancelled is not None
+            reported = without.table.states.get(without.seen_end)
             assert (
                 not status.ended
-                or status.code in (it.status.code, -1404)
+                or status.code in (it.status.code, -1404, reported and reported[0].code)
                 or (row.behaviour, row.exclude_node) == ("transient", False)
-                or (status.code == -210 and seen_before)
+                or (status.code == -210 and without.history.cancelled is not None)
             ), (decide(it.facts).name, decide(without).name)
             assert status.code != -1404 or without.claimed
 
