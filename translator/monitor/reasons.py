@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .facts import Facts
 
 _CANCELLED = "cancelled by {user}"
-_NO_CAUSE = "the job was ended from outside, and {label} reports {word} without the cause"
+_NO_CAUSE = "the job was ended from outside, and {label} {without}"
 _LOST = "{label} has lost the job"
 _NO_RESULT = "{label} reports {word}; the result does not exist yet"
 _UNLISTED = "{label} does not know job {job}"
@@ -141,6 +141,9 @@ _VALUES: Mapping[str, Callable[[Facts], str]] = {
     "starting": lambda f: ALLOCATED.get(f.last_state, "the nodes are allocated, the tasks are starting"),
     "running": lambda f: ALLOCATED.get(f.last_state, ""),
     "sentence": lambda f: f.table.states[f.seen_end][1] + ("" if f.claimed else "; the script never began"),
+    "without": lambda f: (
+        "does not know it" if f.seen.state in ("", FORGOTTEN) else f"reports {f.seen.raw_state} without the cause"
+    ),
     "outside": _outside,
     "result": lambda f: f.result.reason if f.result else "",
     "decided": _decided,

@@ -71,6 +71,11 @@ def _is_forgotten(f: Facts) -> bool:
     return f.is_unknown and f.slurm is not Slurm.ABSENT
 
 
+def _is_cut_and_unknown(f: Facts) -> bool:
+    """Without accounts, a preemption may have cut off the script, as well as a cancel."""
+    return f.is_cut and f.slurm in DOES_NOT_KNOW and f.history.cancelled is None
+
+
 def _is_final(f: Facts) -> bool:
     """Slurm's report on a job with a result is final; of a job that was cut off, one answer without it is none."""
     if f.slurm not in DOES_NOT_KNOW:
@@ -123,7 +128,11 @@ TABLE = (
     Row("forgotten, a cancel takes effect", lambda f: _is_forgotten(f) and f.history.cancelled is not None, "STOPPING"),
     Row(
         "forgotten after an end from outside",
-        lambda f: _is_forgotten(f) and f.seen_end in f.table.states and f.seen_end not in SCRIPT_ENDED,
+        lambda f: (
+            (_is_forgotten(f) or _is_cut_and_unknown(f))
+            and f.seen_end in f.table.states
+            and f.seen_end not in SCRIPT_ENDED
+        ),
         lambda f: NEVER_TAKEN if _is_unused(f, f.seen_end) else f.table.states[f.seen_end][0].code,
     ),
     Row("it is not shown yet", lambda f: f.is_unknown and _is_new(f), "WAITING"),
@@ -169,7 +178,10 @@ TABLE = (
     ),
     Row(
         "cut off, and the cause stays unknown",
-        lambda f: f.is_cut and f.slurm is Slurm.SCRIPT_ENDED and f.history.cancelled is None,
+        lambda f: (
+            (f.is_cut and f.slurm is Slurm.SCRIPT_ENDED and f.history.cancelled is None)
+            or (_is_cut_and_unknown(f) and bool(f.seen_end))
+        ),
         UNEXPLAINED,
     ),
     Row(

@@ -241,7 +241,7 @@ def test_a_job_unknown_to_slurm_ends_in_time(last: Observed | None, ended: bool,
 
 def test_results_of_a_job_unknown_to_slurm_are_used() -> None:
     assert job_status(LOST, SUCCEEDED).state == "SUCCEEDED"
-    assert [job_status(LOST, INTERRUPTED, last_seen(FORGOTTEN, ago)).code for ago in (9, 10)] == [None, -210]
+    assert [job_status(LOST, INTERRUPTED, last_seen(FORGOTTEN, ago)).code for ago in (9, 10)] == [None, -101]
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert job_status(LOST, None, last_seen(FORGOTTEN, 10), asked).reason == "cancelled by alice"
     assert job_status(LOST, polled_at=SUBMITTED.happened_at + 5).state == "WAITING"

@@ -159,6 +159,16 @@ def test_a_script_that_a_node_ended_for_another_job_of_its_number_is_retried(tmp
     assert retry.reason == "Slurm has lost the job, and its script was told to end when job 7 was another one"
 
 
+@pytest.mark.parametrize("submitted", [NOW - 9, None])
+def test_a_script_that_was_ended_before_its_number_was_reused_may_have_been_preempted(
+    tmp_path: Path, submitted: int | None
+) -> None:
+    """As well as cancelled: Slurm does not know. So it is also if nobody knows when its number was reused."""
+    (retry,) = interrupted(tmp_path, submitted=submitted).history.retries
+    assert (retry.exit_code, retry.behaviour) == (-101, "transient")
+    assert retry.reason == "the job was ended from outside, and Slurm does not know it"
+
+
 RUNS = {"tasks": [task(0), task(1, state="STOPPED", ended_at=None, exit_status=None)]}
 CANCELLED = Cancelled(happened_at=NOW - 11, attempt=0, user="alice", job_id="7")
 
@@ -167,9 +177,6 @@ CANCELLED = Cancelled(happened_at=NOW - 11, attempt=0, user="alice", job_id="7")
     ("records", "changes", "state", "code", "words"),
     [
         pytest.param((), RUNS, "RUNNING", None, "", id="some of its tasks may still run"),
-        # Then it may have been cancelled.
-        pytest.param((), {"submitted": NOW - 9}, "STOPPED", -210, "", id="it ended before its number was reused"),
-        pytest.param((), {"submitted": None}, "STOPPED", -210, "", id="nobody knows when its number was reused"),
         pytest.param((CANCELLED,), {}, "STOPPED", -210, "the job was cancelled by alice", id="cancelled"),
     ],
 )

@@ -123,7 +123,11 @@ def test_each_row_decides_its_case(name: str) -> None:
     known, wanted = CASES[name]
     status = verdict(known)
     assert (decide(known).name, status.code if status.ended else status.state) == (name, wanted)
-    assert "{" not in status.reason
+    assert not re.search(r"\{|  |FORGOTTEN|REUSED", status.reason)
+
+
+def test_no_reason_has_a_word_that_is_not_slurms() -> None:
+    assert not [it.status.reason for it in ALL if re.search("FORGOTTEN|REUSED", it.status.reason)][:5]
 
 
 def test_each_row_has_a_text_a_case_and_a_place_in_the_documentation() -> None:
@@ -223,7 +227,9 @@ def _all() -> Iterator[Known]:
         claimed, started, claimable = begun
         if result is not None and not claimed:
             continue
-        for unbegun in (None, PROLOG) if seen and seen.final and seen.state == "CANCELLED" and not cancel else (None,):
+        may_be_unbegun = seen and seen.final and seen.state == "CANCELLED" and not cancel
+        undecided = result in (None, CUT, CUT_OPEN, NOT_STARTED)
+        for unbegun in (None, PROLOG) if may_be_unbegun and undecided else (None,):
             known = facts(
                 seen, *records, ago=ago, backend_reachable=answers, result=result, polled_at=NOW if answers else 0,
                 claimed=claimed, started=started, claimable=claimable, unbegun=unbegun,
@@ -324,16 +330,18 @@ def test_without_accounts_the_verdict_is_the_same_or_weaker() -> None:
     Or it has the code of an end that Slurm reported before, or of a cancel by its user.
     """
     for it in ALL:
-        if it.facts.slurm not in (Slurm.OUTSIDE, Slurm.SCRIPT_ENDED) or it.facts.result is not None or it.facts.unbegun:
+        if it.facts.slurm not in (Slurm.OUTSIDE, Slurm.SCRIPT_ENDED):
             continue
         for seen in (GONE, OTHER):
-            without = replace(it.facts, observation=seen)
+            without = replace(it.facts, observation=seen, unbegun=None)
             status = verdict(without)
             row = without.table.describe(status.code or 0)
             reported = without.table.states.get(without.seen_end)
             assert (
                 not status.ended
-                or status.code in (it.status.code, -1404, reported and reported[0].code)
+                or status.code in (it.status.code, -1404)
+                or (has_decided(it) and status.code == it.facts.result.exit_code)
+                or (reported and status.code == reported[0].code)
                 or (row.behaviour, row.exclude_node) == ("transient", False)
                 or (status.code == -210 and without.history.cancelled is not None)
             ), (decide(it.facts).name, decide(without).name)
