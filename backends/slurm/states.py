@@ -107,6 +107,11 @@ def normalize(raw: str) -> str:
     return _LONG.get(word, word)
 
 
+def slurms_word(state: str) -> str:
+    """Return a state of Slurm, "" for a word of paislurm's own, which users do not know."""
+    return "" if state in (FORGOTTEN, REUSED) else state
+
+
 def phase(state: str) -> Phase:
     if state == FORGOTTEN:
         return Phase.ENDED

@@ -131,6 +131,12 @@ class Lock:
         finally:
             self._files.remove(own)
 
+    def holder(self) -> str:
+        """Return the line of the last owner about itself, "another process" if it cannot be read."""
+        with suppress(OSError):
+            return self._files.text(f"{_NAME}{_highest(self._files.names())}").strip() or "another process"
+        return "another process"
+
     @contextmanager
     def taken(self) -> Iterator[bool]:
         """Try to hold the lock, with a heartbeat. Yield False if another process owns it or on an OSError."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from .private import make_private
-from .reading import naming
+from .reading import naming, read_end
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,10 @@ class Files(Protocol):
 
     def names(self) -> list[str]:
         """Return the names in the folder."""
+        ...
+
+    def text(self, name: str) -> str:
+        """Return the text of a small file."""
         ...
 
     def stamp(self, name: str) -> Stamp | None:
@@ -100,6 +104,9 @@ class SharedFiles:
                 return os.listdir(self._folder)  # noqa: PTH208 - only names are needed
         except FileNotFoundError:
             return []
+
+    def text(self, name: str) -> str:
+        return read_end(self._folder / name, 1024)[0].decode(errors="replace")
 
     def stamp(self, name: str) -> Stamp | None:
         """Return the stamp of the opened file: opening it queries a file server. Do not wait for a pipe."""

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paislurm.backends.hostlist import expand
+from paislurm.backends.slurm.states import slurms_word
 
 from ..folded_names import folded
 
@@ -57,11 +58,8 @@ def folded_nodes(nodes: str) -> str:
 
 
 def backend_state(view: View) -> str:
-    """Return the backend's last known state."""
+    """Return the backend's last known state, "" if it does not know the job."""
     if view.observation is not None:
-        return view.observation.raw_state
-    if view.history.ended is not None:
-        return view.history.ended.backend_state
-    if view.history.retry is not None:
-        return view.history.retry.backend_state
-    return view.history.observed.backend_state if view.history.observed else ""
+        return slurms_word(view.observation.raw_state)
+    last = view.history.ended or view.history.retry or view.history.observed
+    return slurms_word(last.backend_state) if last is not None else ""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
+from paislurm.backends.slurm.states import slurms_word
+
 from ..exit_codes.table import ExitTable
 from ..monitor.job_status import state_of
 from ..monitor.task_status import task_views
@@ -130,7 +132,7 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
         reason=reason,
         retry_rule=end.retry_rule if isinstance(end, Retry) else "",
         blamed_nodes=end.blamed_nodes if isinstance(end, Retry) else (),
-        backend_state=end.backend_state if end else evidence.backend_state,
+        backend_state=slurms_word(end.backend_state) if end else evidence.backend_state,
         waited_for=tuple(dict.fromkeys(_reasons(observed))),
         submitted_at=submitted_at,
         started_at=began,

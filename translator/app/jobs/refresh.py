@@ -148,7 +148,11 @@ def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list
         time.sleep(PAUSE)
         jobs = [open_job(job.folder) for job in jobs]
     return [
-        _without_end(view) if hidden else held_up(view, session.now(), room) if is_own(session, view) else view
+        _without_end(view, lock.holder())
+        if hidden
+        else held_up(view, session.now(), room)
+        if is_own(session, view)
+        else view
         for view, hidden in zip(views, unrecorded, strict=True)
     ]
 
@@ -165,11 +169,12 @@ def _is_unrecorded(view: View) -> bool:
     return status.ended and not recorded and not is_in_result
 
 
-def _without_end(view: View) -> View:
+def _without_end(view: View, holder: str) -> View:
     """Return a view without its end: the owner of the lock, which has the same answer, must record it."""
     known = view.history
     state: State = "STOPPING" if known.cancelled is not None else "RUNNING" if known.job_id else "WAITING"
-    reason = f"{view.job_status.reason}; another process is about to record this end"
+    owner = f"{holder} has the monitor's lock and records this end; if it was killed, any command does after 60 s"
+    reason = f"{view.job_status.reason}; {owner}"
     return replace(view, job_status=JobStatus.so_far(state, reason))
 
 

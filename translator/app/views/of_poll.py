@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
+from paislurm.backends.slurm.states import slurms_word
+
 from ...monitor.status import backend_state
 from ...report.cost import job_cost
 from ...state.kept_plan import kept_plan
@@ -171,7 +173,7 @@ def _attempt(retry: Retry) -> RetriedAttempt:
         behaviour=retry.behaviour,
         reason=retry.reason,
         retry_rule=retry.retry_rule,
-        backend_state=retry.backend_state or None,
+        backend_state=slurms_word(retry.backend_state) or None,
         blamed_nodes=retry.blamed_nodes,
         started_at=aware(retry.started_at),
         ended_at=aware(retry.ended_at),

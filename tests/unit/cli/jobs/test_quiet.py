@@ -112,7 +112,7 @@ def test_the_monitor_and_wait_use_the_poll_result_of_status(
             os.utime(answer, (long_ago, long_ago))
             seen = document_of("status", "demo")
             # The monitor has the lock, unless it has recorded the end meanwhile.
-            assert seen["state"] == "STOPPED" or "about to record this end" in seen["reason"]
+            assert seen["state"] == "STOPPED" or "records this end" in seen["reason"]
             assert [process.wait(60) for process in (monitor, waiting)] == [0, 1]
     assert ended(folder)
     assert document_of("status", "demo")["state"] == "STOPPED"
