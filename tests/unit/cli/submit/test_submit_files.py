@@ -14,6 +14,8 @@ from unittest.mock import Mock
 import pytest
 
 from paislurm.translator.app.submit import place
+from paislurm.translator.files.lock import Lock
+from paislurm.translator.files.shared_files import SharedFiles
 from paislurm.translator.state.job_folder import JobFolder
 from tests.children import child
 
@@ -54,6 +56,20 @@ def test_each_job_of_a_name_has_a_folder_of_its_own(run: Runner, job: str, slurm
     shown = [line.split()[0] for line in run("list", "--all").out.splitlines()[1:]]
     assert sorted(shown) == ["demo@1", "demo@2", "demo@3"]
     assert all(f"run of {name}." in run("status", word).out for word, name in zip(sorted(shown), names, strict=True))
+
+
+def test_the_end_of_the_old_job_is_recorded_before_the_new_folder_has_its_name(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while another process has the monitor's lock: it could judge by later evidence, and retry the old job."""
+    run("submit", job)
+    finish(demo, slurm)
+    publish, recorded = place.publish, []
+    monkeypatch.setattr(place, "publish", lambda *words: recorded.append(demo.history().ended) or publish(*words))
+    with Lock(SharedFiles(demo.path.parent.parent / "monitor")).taken() as mine:
+        assert (mine, demo.history().ended) == (True, None)
+        assert run("submit", job).code == 0
+    assert [end is not None for end in recorded] == [True]
 
 
 def test_the_name_of_the_removed_newest_job_is_not_used_again(
