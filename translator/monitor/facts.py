@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import pwd
 from contextlib import suppress
 from enum import Enum
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from paislurm.backends.base import JobId, Observation
-from paislurm.backends.hostlist import expand
 from paislurm.backends.registry import is_remote
 from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
 
@@ -23,9 +21,10 @@ from ..errors import BackendError
 from ..exit_codes.table import ExitTable
 from ..state.history import reasons_of
 from ..state.parsed import parse_int
-from .job_files import NO_CLAIM, begun, claim_of, own, reports_of, result_of
-from .job_status import LOST_NODES, RESULT_LAG, SCRIPT_ENDED, is_anothers, may_be_lost, settled, tells_all
-from .unbegun import investigated, may_be_slurms_own
+from .claim import NO_CLAIM, begun, claim_of, is_claimable, other_runner, own
+from .job_files import reports_of, result_of
+from .job_status import RESULT_LAG, SCRIPT_ENDED, is_anothers, may_be_lost, settled, tells_all
+from .unbegun import investigated, lost_nodes, may_be_slurms_own
 from .waits import waits
 
 if TYPE_CHECKING:
@@ -36,13 +35,11 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.result import Result
     from ..state.task_reports import Report
-    from .job_files import Claim, JobFiles
+    from .job_files import JobFiles
     from .polling.shared_results import PollResult
     from .unbegun import NodeFailure
     from .waits import Wait
 
-DUPLICATE = 5
-"""The exit status of a batch script whose attempt another job runs. Source: this project's docs, run folder."""
 _SHIPPED = ExitTable()
 
 
@@ -180,7 +177,7 @@ def gather(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str
     seen = settled(begun(claim, known, seen, polled_at), polled_at) if is_asked else None
     is_forgotten = seen is not None and seen.state == FORGOTTEN
     may_be_claimed = seen is None or may_be_lost(seen) or (is_forgotten and not is_anothers(seen))
-    claimable = may_be_claimed and _is_claimable(claim, known)
+    claimable = may_be_claimed and is_claimable(claim, known)
     seen = seen if is_forgotten or not claimable else None
     is_lost = is_forgotten or (seen is None and result is None and bool(polled_at))
     if result is None and seen is not None and seen.final:
@@ -195,7 +192,7 @@ def gather(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str
     except BackendError as error:
         seen, silence = None, error.words
     with suppress(BackendError):
-        lost = _lost_nodes(known, seen, result, table, backend, claimed=is_claimed)
+        lost = lost_nodes(known, seen, result, table, backend, claimed=is_claimed)
     return Facts(
         history=known,
         observation=seen,
@@ -209,7 +206,7 @@ def gather(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str
         folder=str(folder.path),
         claimed=is_claimed,
         claimable=claimable,
-        runner=_runner(claim, known, seen, is_lost=is_lost),
+        runner=other_runner(claim, known, seen, is_lost=is_lost),
         canceller=_canceller(seen, known),
         unbegun=unbegun,
         lost=lost,
@@ -237,23 +234,6 @@ def _has_run(known: History, seen: Observation | None, *, claimed: bool) -> bool
     return state is not None and (phase(state) is Phase.RUNNING or (claimed and phase(state) is Phase.ENDED))
 
 
-def _is_claimable(claim: Claim, known: History) -> bool:
-    """Return whether a monitor here may claim an attempt for no job, if Slurm has lost its job.
-
-    Nodes that share the folder see this claim. Of a job that was submitted from another machine, a Slurm of this one
-    may know nothing, because it is another Slurm.
-    """
-    if is_remote(known.backend) or known.run is None or claim.owner:
-        return False
-    return known.run.submitted_by.rpartition("@")[2] == os.uname().nodename
-
-
-def _runner(claim: Claim, known: History, seen: Observation | None, *, is_lost: bool) -> JobId:
-    """Return the job that runs the attempt, if the known job ended as its duplicate, or Slurm has lost it; else ""."""
-    is_duplicate = seen is not None and seen.final and seen.status == DUPLICATE
-    return claim.owner if (is_duplicate or is_lost) and claim.owner != known.job_id else JobId("")
-
-
 def _canceller(seen: Observation | None, known: History) -> str:
     """Return the user who cancelled a job: sacct prints `CANCELLED by 1000`, and a login node's uids may differ."""
     word = seen.raw_state.rpartition(" by ")[2] if seen else ""
@@ -266,32 +246,3 @@ def _canceller(seen: Observation | None, known: History) -> str:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):
         return f"user {word}"
-
-
-def _lost_nodes(
-    known: History,
-    seen: Observation | None,
-    result: Result | None,
-    table: ExitTable,
-    backend: Callable[[str], Backend],
-    *,
-    claimed: bool,
-) -> tuple[str, ...]:
-    """Return the nodes whose failure ended a job: those that are unavailable, else the batch script's node.
-
-    The batch script's node is lost if the script started and left no result, or noticed the end late, or if it is
-    the only node. It may be available again by now. Raises BackendError.
-    """
-    if seen is None or not seen.final or not seen.nodes:
-        return ()
-    outside = table.states.get(seen.state)
-    codes = (outside[0].code if outside else 0, result.exit_code if result else 0)
-    if not set(codes) & {*LOST_NODES}:
-        return ()
-    lost = backend(known.backend).unavailable_nodes(seen.nodes)
-    is_cut_off = result is None or (result.ended_at or 0) - (seen.ended or 0) > RESULT_LAG
-    with suppress(ValueError):
-        nodes = expand(seen.nodes)
-        if not lost and (len(nodes) == 1 or (claimed and is_cut_off)):
-            return tuple(nodes[:1])
-    return tuple(lost)

@@ -13,7 +13,8 @@ from paislurm.backends.slurm.states import Phase, phase
 from ..state.history import History
 from ..state.job_folder import JobFolder
 from .attempt import again_at
-from .job_files import FolderWatch, is_nearly_spent, may_fail_to_begin, needs_answer
+from .folder_watch import FolderWatch
+from .job_files import is_nearly_spent, may_fail_to_begin, needs_answer
 from .job_site import with_problem
 from .job_status import RESULT_LAG
 from .poll import Opened, open_job

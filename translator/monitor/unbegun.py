@@ -1,4 +1,4 @@
-"""Distinguish a cancellation by Slurm after a failed launch from one by root.
+"""Name the nodes that ended a job: distinguish a cancellation by Slurm after a failed launch from one by root.
 
 If slurmd cannot start a job, and cannot requeue it because of `--no-requeue`, it cancels the job as root: after a
 failed Prolog, or if the job already runs, because a controller that lost its state starts it again. Slurm drains the
@@ -22,7 +22,7 @@ from paislurm.backends.slurm.states import BY_NOBODY
 from ..files.names import STEPS
 from ..files.reading import read_end
 from .job_files import reports_of
-from .job_status import has_just_ended
+from .job_status import LOST_NODES, RESULT_LAG, has_just_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import Backend, Observation
 
+    from ..exit_codes.table import ExitTable
     from ..state.history import History
     from ..state.result import Result
     from .job_files import JobFiles
@@ -158,3 +159,32 @@ def _prolog_failures(path: Path) -> dict[str, str]:
         (node.decode("ascii", "replace"), why.decode("ascii", "replace")) for node, why in _PROLOG_MESSAGE.findall(data)
     )
     return {node: why for node, why in words if node.isprintable() and why.isprintable()}
+
+
+def lost_nodes(
+    known: History,
+    seen: Observation | None,
+    result: Result | None,
+    table: ExitTable,
+    backend: Callable[[str], Backend],
+    *,
+    claimed: bool,
+) -> tuple[str, ...]:
+    """Return the nodes whose failure ended a job: those that are unavailable, else the batch script's node.
+
+    The batch script's node is lost if the script started and left no result, or noticed the end late, or if it is
+    the only node. It may be available again by now. Raises BackendError.
+    """
+    if seen is None or not seen.final or not seen.nodes:
+        return ()
+    outside = table.states.get(seen.state)
+    codes = (outside[0].code if outside else 0, result.exit_code if result else 0)
+    if not set(codes) & {*LOST_NODES}:
+        return ()
+    lost = backend(known.backend).unavailable_nodes(seen.nodes)
+    is_cut_off = result is None or (result.ended_at or 0) - (seen.ended or 0) > RESULT_LAG
+    with suppress(ValueError):
+        nodes = expand(seen.nodes)
+        if not lost and (len(nodes) == 1 or (claimed and is_cut_off)):
+            return tuple(nodes[:1])
+    return tuple(lost)

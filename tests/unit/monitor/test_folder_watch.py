@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.monitor.job_files import FolderWatch
+from paislurm.translator.monitor.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import FORGOTTEN
-from paislurm.translator.monitor.job_files import NO_CLAIM
+from paislurm.translator.monitor.claim import NO_CLAIM
 from paislurm.translator.monitor.job_status import LOST_SECONDS
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.polling.shared_results import asking
@@ -103,7 +103,7 @@ def test_a_login_node_that_cannot_claim_the_attempt_does_not_begin_the_time_anew
     folder, slurm = job(tmp_path), FakeBackend(observed("PENDING", queued=False))
     stepped(folder, slurm, NOW)
     with monkeypatch.context() as patch:
-        patch.setattr("paislurm.translator.monitor.facts._is_claimable", lambda *_: False)
+        patch.setattr("paislurm.translator.monitor.facts.is_claimable", lambda *_: False)
         stepped(folder, slurm, NOW + 60)
     assert kinds(folder) == ["Observed"]
     assert stepped(folder, slurm, LOST).history.retries[0].exit_code == -120

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.monitor import facts
-from paislurm.translator.monitor.job_files import NO_CLAIM
+from paislurm.translator.monitor.claim import NO_CLAIM
 from paislurm.translator.state.records import Cancelled
 
 from .jobs import FAILED, NOW, SUBMITTED, FakeBackend, claim, ended, job, kinds, leave_result, observed, stepped, task
