@@ -30,8 +30,6 @@ from .waits import is_change
 NOT_SHARED, NO_ROOM, INTERRUPTED = 6, 7, 3
 """The exit statuses of a batch script that cannot access the job's folder, that could not write to a full file system,
 and that was ended from outside. Source: this project's docs, run folder."""
-USERS = ("user", "user-stop")
-"""The types of exit codes for failures that their user causes."""
 NO_LOG = 53
 """Slurm's signal for a job whose log a node could not open. Source: observed on 22.05."""
 QUEUE_LAG, REUSED_SECONDS = 60, 60
@@ -89,7 +87,7 @@ def _is_outside(f: Facts) -> bool:
 
 def _is_unused(f: Facts, state: str) -> bool:
     """Whether the user's job would fail by a limit, but its script never began: a Prolog may have used up the time."""
-    blamed = state in f.table.states and state != "CANCELLED" and f.table.states[state][0].type in USERS
+    blamed = state in f.table.states and state != "CANCELLED" and f.table.states[state][0].type.startswith("user")
     return blamed and not f.claimed and f.result is None
 
 
@@ -129,9 +127,7 @@ TABLE = (
     Row(
         "forgotten after an end from outside",
         lambda f: (
-            (_is_forgotten(f) or _is_cut_and_unknown(f))
-            and f.seen_end in f.table.states
-            and f.seen_end not in SCRIPT_ENDED
+            (_is_forgotten(f) or _is_cut_and_unknown(f)) and f.seen_end in f.table.states.keys() - {*SCRIPT_ENDED}
         ),
         lambda f: NEVER_TAKEN if _is_unused(f, f.seen_end) else f.table.states[f.seen_end][0].code,
     ),
