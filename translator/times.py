@@ -145,13 +145,14 @@ def aware(seconds: int | None) -> datetime | None:
         return None
 
 
-def seconds_since_1970(time: datetime | None) -> int | None:
+def seconds_since_1970(time: int | datetime | None) -> int | None:
     """Return a time in seconds since 1970; None for None."""
-    return None if time is None else int(time.timestamp())
+    return int(time.timestamp()) if isinstance(time, datetime) else time
 
 
-def format_time(seconds: int | None) -> str:
+def format_time(moment: int | datetime | None) -> str:
     """Return a time in the local zone as text; `-` for None."""
+    seconds = seconds_since_1970(moment)
     if seconds is None:
         return "-"
     try:

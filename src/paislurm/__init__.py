@@ -47,12 +47,6 @@ if TYPE_CHECKING:
     from .translator.app.site.detecting import DetectedSite as DetectedSite
     from .translator.app.site.in_force import SiteInForce as SiteInForce
     from .translator.app.tasks.port_forward import PortForward as PortForward
-    from .translator.app.usage import Usage as Usage
-    from .translator.app.views.job import JobFailure as JobFailure
-    from .translator.app.views.job import JobStall as JobStall
-    from .translator.app.views.job import JobTask as JobTask
-    from .translator.app.views.job import JobView as JobView
-    from .translator.app.views.line import JobLine as JobLine
     from .translator.errors import BackendError as BackendError
     from .translator.errors import Diagnostic as Diagnostic
     from .translator.errors import FolderError as FolderError
@@ -73,6 +67,12 @@ if TYPE_CHECKING:
     from .translator.rendering.verify import Verified as Verified
     from .translator.site.load import load_site as load_site
     from .translator.site.profile import Site as Site
+    from .translator.view.failure import JobFailure as JobFailure
+    from .translator.view.job import JobView as JobView
+    from .translator.view.line import JobLine as JobLine
+    from .translator.view.parts import JobStall as JobStall
+    from .translator.view.task import TaskView as TaskView
+    from .translator.view.task import Usage as Usage
 
 _MODULES = {
     "app.call_log": "SlurmCalls",
@@ -90,9 +90,6 @@ _MODULES = {
     "app.site.check": "CheckedJobs CheckedProfile",
     "app.site.detecting": "DetectedSite",
     "app.site.in_force": "SiteInForce",
-    "app.usage": "Usage",
-    "app.views.job": "JobFailure JobStall JobTask JobView",
-    "app.views.line": "JobLine",
     "app.tasks.port_forward": "PortForward",
     "errors": (
         "BackendError Diagnostic FolderError InterruptedWaitError NotFoundError PaislurmError PlanError ProtocolError "
@@ -105,6 +102,11 @@ _MODULES = {
     "rendering.verify": "Verified",
     "site.load": "load_site",
     "site.profile": "Site",
+    "view.failure": "JobFailure",
+    "view.job": "JobView",
+    "view.line": "JobLine",
+    "view.parts": "JobStall",
+    "view.task": "TaskView Usage",
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -42,8 +42,9 @@ MAY_IMPORT = {
     "rendering": {*BASE, "job", "reading", "protocol", "site", "planning"},
     "backends": {"errors", "files", "shipped", "slurm_options", "times"},
     "state": {*BASE, "files", "job", "backends"},
-    "monitor": {*BASE, "files", "job", "state", "backends"},
-    "report": {*BASE, "files", "planning", "state", "monitor", "backends"},
+    "view": {*BASE, "state", "backends"},
+    "monitor": {*BASE, "files", "job", "state", "backends", "view"},
+    "report": {*BASE, "files", "planning", "state", "monitor", "backends", "view"},
     "convert": {"job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "app": {
@@ -58,6 +59,7 @@ MAY_IMPORT = {
         "rendering",
         "backends",
         "state",
+        "view",
         "monitor",
         "report",
         "convert",
@@ -75,13 +77,13 @@ MAY_IMPORT = {
         "rendering",
         "backends",
         "state",
-        "monitor",
+        "view",
         "report",
         "convert",
         "pipeline",
         "app",
     },
-    "api": {"job", "errors", "state", "monitor", "pipeline", "app"},
+    "api": {"job", "errors", "state", "view", "monitor", "pipeline", "app"},
 }
 """What the parts of the program import of one another, themselves aside: each only of those above it."""
 PURE = (
@@ -99,9 +101,10 @@ PURE = (
     "planning",
     "rendering",
     "report",
+    "view",
     "app/what_if",
     *(f"state/{name}.py" for name in ("changes", "history", "records", "run_record")),
-    *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "waits", "failure")),
+    *(f"monitor/{name}.py" for name in ("job_status", "retry", "transition", "waits", "failure")),
     *(f"monitor/{name}.py" for name in ("verdict", "reasons")),
 )
 EFFECTS = {

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..pipeline import Compiled
+    from ..view.job import JobView
     from .jobs.logs.selection import Stream
-    from .views.job import JobView
 
 
 @dataclass(frozen=True, kw_only=True)

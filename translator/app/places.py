@@ -6,45 +6,25 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from ..files.names import JOB_FILE
 from ..files.reading import read_end
 from ..state.kept_plan import MAX_BYTES, KeptRole, kept_plan
-from ..state.parsed import host_or_empty, parse_int
+from ..state.parsed import parse_int
 from ..state.task_reports import read_peers
-from ..terminal_text import one_line
+from ..view.task import WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..monitor.poll import View
     from ..state.job_folder import JobFolder
+    from ..view.task import TaskView
 
 
-class TaskPlace(Struct, frozen=True, kw_only=True):
-    """The address and the ports of a task; `ports` are by label."""
-
-    role: str
-    index: int
-    node: str
-    address: str
-    ports: Mapping[str, tuple[int, ...]]
-    is_running: bool
-
-    @property
-    def name(self) -> str:
-        """The name of the task, `worker-0`."""
-        return f"{self.role}-{self.index}"
-
-    @property
-    def host(self) -> str:
-        """The address if known, else the name of the node."""
-        return self.address or self.node
-
-
-def task_places(view: View) -> dict[tuple[str, int], TaskPlace]:
-    """Return the places of the last attempt's started tasks, by role and index.
+def with_places(view: View) -> tuple[TaskView, ...]:
+    """Return the tasks of the last attempt, the started ones with their addresses and ports.
 
     The source is the result for an ended task, else the files of the nodes.
     """
@@ -54,37 +34,19 @@ def task_places(view: View) -> dict[tuple[str, int], TaskPlace]:
     positions = {role.name: position for position, role in enumerate(known.roles)}
     is_kept = all((task.role, task.index) in kept for task in begun)
     peers = {} if is_kept else read_peers(view.folder.reports(known.attempt))
-    found: dict[tuple[str, int], TaskPlace] = {}
-    for task in begun:
-        key = task.role, task.index
-        place = kept.get(key) or peers.get((positions.get(task.role, -1), task.index))
-        is_running = task.state in ("RUNNING", "STOPPING") and not view.job_status.ended
-        address, ports = (place.address, place.ports) if place else ("", {})
-        found[key] = TaskPlace(
-            role=task.role,
-            index=task.index,
-            node=host_or_empty(task.node),
-            address=address,
-            ports=ports,
-            is_running=is_running,
-        )
-    return found
+
+    def placed(task: TaskView) -> TaskView:
+        found = kept.get((task.role, task.index)) or peers.get((positions.get(task.role, -1), task.index))
+        if found is None or task.started_at is None:
+            return task
+        return replace(task, node_address=found.address or None, ports_by_label=found.ports)
+
+    return tuple(map(placed, view.tasks))
 
 
 TITLES: Mapping[str, str] = {"tensorboard": "TensorBoard", "jupyter": "Jupyter", "notebook": "Jupyter"}
 """Titles of pages by a part of the port's label."""
 _MENTIONS_HTTP = re.compile(rb"[\"']?http[\"']?\s*[:,}\n]")
-
-
-class WebPage(Struct, frozen=True, kw_only=True):
-    """A web page of a task."""
-
-    title: str
-    """The title of the page: `TensorBoard`, `Jupyter` or `HTTP`."""
-    task: str
-    """The name of the task."""
-    url: str
-    """The URL of the page."""
 
 
 def may_have_pages(folder: JobFolder) -> bool:
@@ -95,19 +57,19 @@ def may_have_pages(folder: JobFolder) -> bool:
     return named or any(_port_of_plugin(role) is not None for role in roles) or bool(_roles_with_http(folder))
 
 
-def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
+def web_pages(folder: JobFolder, tasks: Iterable[TaskView]) -> list[WebPage]:
     """Return the pages of running tasks, each once, without connecting to them."""
-    running = [place for place in places if place.is_running and place.host]
+    running = [task for task in tasks if task.is_running and task.host]
     if not running:
         return []
     roles = kept_plan(folder.path).roles_by_name
     labelled = _roles_with_http(folder)
     found: dict[str, WebPage] = {}
-    for place in running:
-        for title, port in _ports(place, roles.get(place.role), has_http=place.role in labelled):
-            host = f"[{place.host}]" if ":" in place.host else place.host
+    for task in running:
+        for title, port in _ports(task, roles.get(task.role), has_http=task.role in labelled):
+            host = f"[{task.host}]" if ":" in task.host else task.host
             url = f"http://{host}:{port}"
-            found.setdefault(url, WebPage(title=title, task=place.name, url=url))
+            found.setdefault(url, WebPage(title=title, task=task.name, url=url))
     return list(found.values())
 
 
@@ -126,10 +88,10 @@ def labels_in_job_file(folder: JobFolder, role: str) -> list[str]:
     return [port.label for port in planned.ports if port.label not in unasked] if planned else []
 
 
-def _ports(place: TaskPlace, role: KeptRole | None, *, has_http: bool) -> Iterator[tuple[str, int]]:
-    if place.index == 0 and (port := _port_of_plugin(role)) is not None:
+def _ports(task: TaskView, role: KeptRole | None, *, has_http: bool) -> Iterator[tuple[str, int]]:
+    if task.index == 0 and (port := _port_of_plugin(role)) is not None:
         yield "TensorBoard", port
-    for label, ports in place.ports.items():
+    for label, ports in task.ports_by_label.items():
         title = next((TITLES[word] for word in TITLES if word in label.lower()), "")
         if ports and (title or (label == "http" and has_http)):
             yield title or "HTTP", ports[0]
@@ -177,8 +139,3 @@ def _declaring(text: bytes) -> set[str]:
 
 FEW_PAGES = 4
 """Most running tasks whose addresses and ports are shown by default."""
-
-
-def page_line(page: WebPage) -> str:
-    """Return a page as text: `TensorBoard: http://10.0.0.1:5000 (worker-0)`."""
-    return one_line(f"{page.title}: {page.url} ({page.task})")

@@ -16,13 +16,13 @@ from ..monitor.poll import open_job
 from ..site.layers import locked_target
 from ..state.changes import HELD, NO, RETRIES, YES, change_text
 from ..state.records import Changed
+from ..view.line import JobLine
+from ..view.parts import JobChange
+from .job_view import job_change, job_line
 from .jobs.cancelling import refusal
 from .jobs.job_sites import JobSites
 from .jobs.polling import BY_A_PERSON
 from .jobs.refresh import refresh_all
-from .views.job import JobChange
-from .views.line import JobLine, job_line
-from .views.of_poll import job_change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -201,7 +201,7 @@ def _ended_text(view: View) -> str:
 
 def _said(view: View, changes: Sequence[Changed]) -> str:
     """Return the changes in words, and when they take effect if that is not obvious."""
-    said = "; ".join(dict.fromkeys(map(change_text, changes)))
+    said = "; ".join(dict.fromkeys(change_text(each.values) for each in changes))
     if targets := [each.job_id for each in changes if each.job_id]:
         return f"{said} (job {', '.join(targets)})"
     if set(changes[0].values) == {RETRIES}:

@@ -14,6 +14,8 @@ from paislurm.backends.slurm.steps import sstat, step_usages
 from ..errors import BackendError
 from ..state.kept_plan import KeptRole, kept_plan
 from ..state.task_reports import read_reports
+from ..times import seconds_since_1970
+from ..view.task import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,34 +24,11 @@ if TYPE_CHECKING:
     from paislurm.backends.slurm.steps import StepUsage
 
     from ..monitor.poll import View
-    from ..monitor.task_status import TaskView
     from ..state.kept_plan import KeptResources
+    from ..view.task import TaskView
     from .session import Session
 
 SECONDS = 60.0
-
-
-class Usage(Struct, frozen=True, kw_only=True):
-    """The average use of a role's running tasks."""
-
-    role: str
-    """The name of the role."""
-    running_tasks: int
-    """The number of its running tasks."""
-    requested_cpus: int
-    """The CPUs that a task requests."""
-    requested_memory_mib: int
-    """The memory that a task requests, in MiB; 0 if the job does not state it."""
-    cpus_busy: float | None
-    """The number of busy CPUs of a task since its start."""
-    used_memory_mib: int
-    """The memory of a task, in MiB."""
-    max_memory_mib: int
-    """The most memory of one Slurm process of a task so far, in MiB."""
-    gpu_percent: int | None = None
-    """The load of a task's GPUs, in percent; None if Slurm does not gather it."""
-    gpu_memory_mib: int | None = None
-    """The GPU memory of a task, in MiB; None if Slurm does not gather it."""
 
 
 class RunningRole(Struct, frozen=True, kw_only=True):
@@ -132,7 +111,7 @@ def _usage(
         return None
     # For Slurm, a task of several ranks is several tasks.
     each = step.tasks / len(role.tasks)
-    lasted = now - min(task.started_at or now for task in role.tasks)
+    lasted = now - min(seconds_since_1970(task.started_at) or now for task in role.tasks)
     return Usage(
         role=role.name,
         running_tasks=len(role.tasks),

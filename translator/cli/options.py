@@ -10,20 +10,19 @@ import click
 
 from ..errors import nearest
 from ..times import MOMENTS, duration, moment
+from ..view.states import STATES
 from .shell import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..app.session import Session
-    from ..monitor.job_status import State
 
-STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
-"""In the order of tables."""
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
 else:  # a click before 8.2 has no types of choices
     _Choice = click.Choice
+TASK_STATES = tuple(state for state in STATES if state != "UNKNOWN")
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -120,7 +119,7 @@ def job_argument(command: F) -> F:
     return click.argument("job", metavar="JOB", shell_complete=candidates.jobs)(command)
 
 
-def states_option(states: Sequence[str], text: str) -> Callable[[F], F]:
+def states_option(text: str, states: Sequence[str] = STATES) -> Callable[[F], F]:
     """Add `--state`, which can be repeated."""
     return click.option("--state", "states", multiple=True, type=NearChoice(states), help=f"{text}; can be repeated.")
 

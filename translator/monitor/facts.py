@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.result import Result
     from ..state.task_reports import Report
+    from ..view.waits import Wait
     from .job_files import JobFiles
     from .polling.shared_results import PollResult
     from .unbegun import NodeFailure
-    from .waits import Wait
 
 _SHIPPED = ExitTable()
 

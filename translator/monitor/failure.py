@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,20 +11,20 @@ from ..exit_codes.advice import BATCH, advice, chose_its_status, lacks_something
 from ..exit_codes.table import UNEXPLAINED, ExitTable, conditions
 from ..job import RESTART_ALWAYS
 from ..state.result import reported_behaviour
+from ..times import aware, seconds_since_1970
+from ..view.failure import JobFailure
 from .first_cause import NODE_LOST, OUT_OF_MEMORY, last_words
 from .retry import WITHOUT_LIMIT
 
 if TYPE_CHECKING:
     from ..exit_codes.advice import Advice
     from ..exit_codes.table import ExitCode
-    from ..state.history import History
+    from ..view.failure import LogStream
+    from ..view.task import TaskView
     from .first_cause import FirstCause
     from .poll import View
-    from .task_status import TaskView
 
 OF_COMMANDS = ("stderr", "stdout")
-LogStream = Literal["stdout", "stderr", "runtime", "batch"]
-"""A log of a task, or that of the batch script."""
 MAX_CONDITIONS = 2
 """The number of conditions to list for a code; `paislurm explain CODE` lists all."""
 
@@ -44,78 +44,64 @@ class CommandPlace(Struct, frozen=True, kw_only=True):
     image_warning: str = ""
 
 
-class Failure(Struct, frozen=True, kw_only=True):
-    """Explain why a job failed. `first` is None if no task decided, `command` if no command of the job file failed.
+def job_failure(
+    view: View,
+    code: int,
+    first: FirstCause | None,
+    *,
+    command: CommandPlace | None,
+    stream: LogStream,
+    last_lines: tuple[str, ...],
+    no_room: str = "",
+) -> JobFailure:
+    """Explain a job's failure with this code, by the site's meaning of the code of the task that failed first.
 
-    `what` says what ended the task or the job, at `ended_at`; `last_words` are those of the task. `cause` is
-    a likely cause from the job's own data, or "". `stream` is the source of the last lines: `stderr`, `stdout` or
-    `runtime` of the task, or `batch`, the batch script.
+    `first` is None if no task decided, `command` if no command of the job file failed. `no_room` reports a full job
+    folder, or is "".
     """
-
-    first: FirstCause | None
-    what: str
-    ended_at: int | None
-    last_words: str
-    exit_code: int
-    rule: str
-    retry_rule: str
-    cause: str
-    advice: Advice
-    command: CommandPlace | None
-    stream: LogStream
-    last_lines: tuple[str, ...]
-
-    @property
-    def task(self) -> TaskView | None:
-        """The task that failed first."""
-        return self.first.task if self.first else None
-
-    @classmethod
-    def of(
-        cls,
-        view: View,
-        code: int,
-        first: FirstCause | None,
-        *,
-        command: CommandPlace | None,
-        stream: LogStream,
-        last_lines: tuple[str, ...],
-        no_room: str = "",
-    ) -> Failure:
-        """Explain a job's failure with this code, by the site's meaning of the code of the task that failed first.
-
-        `no_room` reports a full job folder, or is "".
-        """
-        table, job_code = ExitTable(view.history.exit_rows), code
-        task, ended = first.task if first else None, view.history.ended
-        code = task.exit_code if task is not None and task.exit_code is not None else code
-        row = table.describe(code)
-        status = task.exit_status if task else None
-        kind = BATCH if task is None and code == UNEXPLAINED else row.type
-        printed = last_lines if stream in OF_COMMANDS else ()
-        said = advice(
-            code,
-            status,
-            kind=kind,
-            last_lines=printed if task is not None else last_lines,
-            workdir=command.workdir if command else "",
-        ).of_job(view.history.job_id)
-        words = last_words(last_lines) if task is not None else ""
-        own = words.removeprefix(_ERROR) if words.startswith(_ERROR) else ""
-        return cls(
-            first=first,
-            what=own or (_what(code, status, said) if task is not None else view.job_status.reason),
-            ended_at=task.ended_at if task else ended.ended_at if ended else None,
-            last_words="" if own else words,
-            exit_code=job_code,
-            rule=_rule(row, view, status),
-            retry_rule=_retry_rule(table.describe(job_code, reported_behaviour(view.result, job_code)), view),
-            cause=_cause(code, status, printed, command) or no_room,
-            advice=said,
-            command=command,
-            stream=stream,
-            last_lines=last_lines,
-        )
+    table, job_code = ExitTable(view.history.exit_rows), code
+    task, ended = first.task if first else None, view.history.ended
+    code = task.exit_code if task is not None and task.exit_code is not None else code
+    row = table.describe(code)
+    status = task.exit_status if task else None
+    kind = BATCH if task is None and code == UNEXPLAINED else row.type
+    printed = last_lines if stream in OF_COMMANDS else ()
+    said = advice(
+        code,
+        status,
+        kind=kind,
+        last_lines=printed if task is not None else last_lines,
+        workdir=command.workdir if command else "",
+    ).of_job(view.history.job_id)
+    words = last_words(last_lines) if task is not None else ""
+    own = words.removeprefix(_ERROR) if words.startswith(_ERROR) else ""
+    return JobFailure(
+        task=task.name if task else None,
+        task_attempt=task.task_attempt if task else None,
+        node=task.node if task else None,
+        what=own or (_what(code, status, said) if task is not None else view.job_status.reason),
+        ended_at=task.ended_at if task else aware(ended.ended_at) if ended else None,
+        last_words=None if own else words or None,
+        cascade=tuple(each.name for each in first.cascade) if first else (),
+        cascade_delays_ms=first.delays_ms if first and first.cascade else None,
+        stopped=tuple(each.name for each in first.stopped) if first else (),
+        evidence=first.evidence if first else (),
+        exit_code=job_code,
+        exit_status=status,
+        exit_rule=_rule(row, view, status),
+        retry_rule=_retry_rule(table.describe(job_code, reported_behaviour(view.result, job_code)), view),
+        cause=_cause(code, status, printed, command) or no_room or None,
+        meaning=said.meaning,
+        advice=said.text,
+        look=said.look,
+        remedy=said.remedy,
+        failed_command=command.text or None if command else None,
+        file=command.file if command else None,
+        line=command.line if command else None,
+        last_line=command.last_line if command else None,
+        stream=stream,
+        last_lines=last_lines,
+    )
 
 
 _ERROR = "paislurm: error: "
@@ -158,16 +144,16 @@ def deciding_task(view: View) -> TaskView | None:
     failed = [task for task in view.tasks if task.state == "FAILED" and task.completed]
     of_that_code = [task for task in failed if task.exit_code == code]
     # A negative code usually belongs to a job: a node, the time limit, or Slurm ended it.
-    return min(of_that_code or (failed if code > 0 else []), key=lambda task: task.ended_at or 0, default=None)
+    return min(
+        of_that_code or (failed if code > 0 else []),
+        key=lambda task: seconds_since_1970(task.ended_at) or 0,
+        default=None,
+    )
 
 
-def advice_between(known: History) -> Advice | None:
-    """Return the advice for the last attempt while the next one is due; None if its code explains nothing."""
-    retry = known.retry
-    if retry is None or known.ended is not None or retry.exit_code in (0, UNEXPLAINED):
-        return None
-    row = ExitTable(known.exit_rows).describe(retry.exit_code)
-    return advice(row.code, kind=row.type).of_job(known.job_id)
+def usual_advice(table: ExitTable, code: int) -> Advice | None:
+    """Return the advice for an exit code alone; None if the code explains nothing."""
+    return None if code in (0, UNEXPLAINED) else advice(code, kind=table.describe(code).type)
 
 
 def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ..times import seconds_since_1970
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..state.result import TaskResult
+    from ..view.task import TaskView
     from .poll import View
-    from .task_status import TaskView
+
 
 TIE_MS, WHOLE_SECOND_MS = 250, 1000
 """Ends at most this far apart have no certain order: reports take some time, and old results have whole seconds."""
@@ -93,7 +96,7 @@ def first_cause(
     task = _chosen(ordered or [deciding], ends, results, last_lines)
     others = [other for other in failed if other is not task and ends[_key(other)] >= since]
     delays = [max(0, ends[_key(other)] - ends[_key(task)]) for other in others]
-    found = (line for other in results.values() if other.node == task.node for line in other.evidence)
+    found = (line for other in results.values() if other.node == (task.node or "") for line in other.evidence)
     return FirstCause(
         task=task,
         cascade=tuple(others),
@@ -112,7 +115,7 @@ def _end_ms(task: TaskView, results: Mapping[tuple[str, int], TaskResult]) -> in
     result = results.get(_key(task))
     if result is not None and result.ended_after_ms is not None:
         return result.ended_after_ms
-    return (task.ended_at or 0) * 1000
+    return (seconds_since_1970(task.ended_at) or 0) * 1000
 
 
 def _chosen(

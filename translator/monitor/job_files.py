@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -44,14 +43,6 @@ def used() -> float:
     """Return the CPU seconds of this process, without those of its children."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     return own.ru_utime + own.ru_stime
-
-
-def outlive_warning() -> None:
-    """Survive SIGXCPU, which arrives at the soft limit and would terminate the process.
-
-    Use a handler: child processes would inherit an ignored signal.
-    """
-    signal.signal(signal.SIGXCPU, lambda _, __: None)
 
 
 BEGINS_IN = 60

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import REUSED, Phase, phase
 
-from ..exit_codes.table import exit_codes
+from ..view.states import State, state_of
 
 if TYPE_CHECKING:
     from paislurm.backends.base import Observation
 
     from ..state.history import History
     from ..state.result import Result
-    from .waits import Wait
+    from ..view.waits import Wait
 
-State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED", "UNKNOWN"]
-"""Source: OpenPAI job states."""
-
-FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
-TASK_STOPPED = -220
-"""The code of a task that was stopped because the job ended. Source: OpenPAI exit specification."""
-STOP_CODES = (-210, TASK_STOPPED)
-"""The codes of a STOPPED job: stopped by its user, or by the end of a job. Source: OpenPAI job states."""
 LOST_NODES = (-1001, -1006)
 """Codes for which the backend identifies the faulty node better than the script."""
 NEEDS_BACKEND = (*LOST_NODES, -1402)
@@ -123,13 +115,6 @@ def tells_all(result: Result | None) -> bool:
     return result.complete and result.exit_code not in NEEDS_BACKEND
 
 
-def state_of(code: int) -> State:
-    """Return the final state for an exit code. Source: OpenPAI, final state of a job."""
-    if code == 0:
-        return "SUCCEEDED"
-    return "STOPPED" if code in STOP_CODES else "FAILED"
-
-
 def is_anothers(seen: Observation | None) -> bool:
     """Return whether another job has the number of a job; see `job_files.own`."""
     return seen is not None and seen.raw_state == REUSED
@@ -163,12 +148,3 @@ def settled(seen: Observation | None, now: int) -> Observation | None:
     if seen is None or seen.ended is None or seen.queued or phase(seen.state) is not Phase.ENDED:
         return seen
     return replace(seen, final=True) if now - seen.ended >= LOST_SECONDS else seen
-
-
-def state_text(job_status: JobStatus) -> str:
-    """Return the state. For a failed or stopped job, add the exit code and OpenPAI's name of that code."""
-    if not job_status.code:
-        return job_status.state
-    listed = exit_codes().get(job_status.code)
-    phrase = f", {listed.phrase}" if listed else ""
-    return f"{job_status.state} (exit code {job_status.code}{phrase})"

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from ..state.history import apply, history
 from ..state.journal import read
+from ..view.states import final_state
+from ..view.task import TaskView, task_views
 from .after import before_first
 from .attempt import recover, submitted
 from .facts import gather
 from .job_files import questions, read_files, reports_of, result_of
-from .job_status import FINAL, NEVER_TAKEN, JobStatus, State
+from .job_status import NEVER_TAKEN, JobStatus
 from .polling.shared_results import NOT_ASKED, asking
-from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
 from .verdict import verdict
 
@@ -172,8 +173,3 @@ def _ended(files: JobFiles, *, tasks: bool) -> View:
     result, read_errors = result_of(folder, known.attempt, late=True)
     found = task_views(known.roles, result, reports_of(folder, known) if result is None else {}, ended=True)
     return replace(view, result=result, tasks=found, read_errors=view.read_errors + read_errors)
-
-
-def final_state(word: str) -> State:
-    """Return the final state in a journal, UNKNOWN for a state of another version."""
-    return next((state for state in FINAL if state == word), "UNKNOWN")

@@ -11,8 +11,8 @@ from msgspec import Struct
 from paislurm.backends.slurm.states import ALLOCATED, FORGOTTEN
 
 from ..folded_names import folded
+from ..view.waits import sentence
 from .job_status import LOST_SECONDS
-from .waits import sentence
 
 if TYPE_CHECKING:
     from .facts import Facts

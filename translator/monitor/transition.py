@@ -11,7 +11,8 @@ from ..folded_names import folded
 from ..state.changes import policy_at
 from ..state.records import Ended, Observed, Retry
 from ..state.result import reported_behaviour
-from .job_status import LOST_NODES, DueAttempt, JobStatus, may_be_lost, state_of, tells_all
+from ..view.states import state_of
+from .job_status import LOST_NODES, DueAttempt, JobStatus, may_be_lost, tells_all
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .status import folded_nodes
 from .waits import is_change

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, Phase, phase
 
+from ..view.states import STOP_CODES, State
 from .facts import DOES_NOT_KNOW, Facts, Slurm
 from .job_status import (
     FOLDER_FULL,
@@ -18,10 +19,8 @@ from .job_status import (
     NEEDS_BACKEND,
     NEVER_TAKEN,
     SCRIPT_ENDED,
-    STOP_CODES,
     UNEXPLAINED,
     JobStatus,
-    State,
     has_just_ended,
 )
 from .reasons import reason_of

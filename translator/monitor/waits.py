@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from paislurm.backends.slurm.reasons import Kind, code_of, explained
+from paislurm.backends.slurm.reasons import code_of, explained
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..state.history import MAX_REASONS, NOTHING, change_key, reasons_of
+from ..view.waits import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,22 +20,6 @@ if TYPE_CHECKING:
 
 SETTLED_SECONDS = 60
 """Seconds before an earlier reason replaces the recorded one: Slurm alternates between reasons."""
-_MAX_NAMES = 4
-
-
-class Wait(Struct, frozen=True, kw_only=True):
-    """Why components wait."""
-
-    role_names: tuple[str, ...]
-    """The roles of these components, none for all."""
-    backend_reason: str
-    """The backend's reason."""
-    kind: Kind
-    """The kind of the reason: whether the job's turn comes, or it is stuck."""
-    meaning: str
-    """What the reason means."""
-    advice: str | None
-    """The remedy."""
 
 
 def waits(reasons: Sequence[str], known: History) -> tuple[Wait, ...]:
@@ -74,27 +57,6 @@ def _interval(known: History) -> str:
     """Describe the interval of the backfill scheduler. Source: slurm.conf(5), bf_interval."""
     interval = known.backfill_interval
     return "30 s, or the site's `bf_interval`" if interval is None else f"{interval} s (`bf_interval`)"
-
-
-def sentence(found: Sequence[Wait]) -> str:
-    """Return one sentence why a job waits."""
-    stuck = "it cannot start as it is: " if any(wait.kind == "stuck" for wait in found) else ""
-    return stuck + "; ".join(_clause(wait) for wait in found)
-
-
-def _clause(wait: Wait) -> str:
-    more = len(wait.role_names) - _MAX_NAMES
-    if wait.backend_reason in NOTHING:
-        return wait.meaning
-    names = ", ".join(wait.role_names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
-    of = f" ({names})" if names else ""
-    return f"{wait.backend_reason}{of}" + (f": {wait.meaning}" if wait.meaning else "")
-
-
-def advice(found: Sequence[Wait]) -> str:
-    """Return the remedies, first for reasons that keep the job stuck."""
-    first = sorted(found, key=lambda wait: ("stuck", "unknown", "later", "turn").index(wait.kind))
-    return "; ".join(dict.fromkeys(wait.advice or "" for wait in first if wait.kind == first[0].kind))
 
 
 def waits_by_journal(known: History) -> tuple[Wait, ...]:

@@ -13,7 +13,7 @@ from ..exit_codes.table import ExitTable
 from ..monitor.failure import short_cause
 from ..monitor.first_cause import NODE_LOST
 from ..state.records import Ended, Retry, Submitted
-from .cost import PRODUCTIVE, RUNNING, Allocation, AttemptUse, Key, Work
+from ..view.cost import PRODUCTIVE, RUNNING, Allocation, AttemptUse, Key, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

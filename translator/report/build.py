@@ -10,12 +10,13 @@ from msgspec.structs import asdict, replace
 from paislurm.backends.slurm.states import slurms_word
 
 from ..exit_codes.table import ExitTable
-from ..monitor.job_status import state_of
-from ..monitor.task_status import task_views
 from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
 from ..state.result import reported_behaviour
 from ..state.task_reports import Report
+from ..times import aware, seconds_since_1970
+from ..view.states import state_of
+from ..view.task import task_views
 from .model import AttemptEntry, JobReport, TaskEntry, segments, task_segments
 
 if TYPE_CHECKING:
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
     from paislurm.backends.slurm.steps import Allocated, StepUsage
 
-    from ..monitor.job_status import JobStatus, State
-    from ..monitor.task_status import TaskView
+    from ..monitor.job_status import JobStatus
     from ..state.history import History
     from ..state.kept_plan import KeptPlan
     from ..state.records import JobRole, Record
     from ..state.result import Result
     from ..state.task_reports import ScriptRun
+    from ..view.states import State
+    from ..view.task import TaskView
 
 
 DETAILED = 5
@@ -119,8 +121,8 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
     decided = _first(*(outcome.ended_at for outcome in outcomes))
     until = decided if ended else evidence.now
     tasks = tuple(_tasks(files, evidence.history.roles, began=began, decided=decided, until=until, ended=ended))
-    starts = [task.started_at for task in tasks if task.started_at is not None]
-    ends = [task.ended_at for task in tasks if task.ended_at is not None]
+    starts = [int(task.started_at.timestamp()) for task in tasks if task.started_at is not None]
+    ends = [int(task.ended_at.timestamp()) for task in tasks if task.ended_at is not None]
     ended_at = max(ends, default=decided) if decided is None else max([decided, *ends])
     submitted_at = submitted.happened_at if submitted else None
     return AttemptEntry(
@@ -178,13 +180,17 @@ def _tasks(
         scripts = files.scripts.get(folder, {}).get(view.index, ())
         place = files.endpoints.get((view.role, view.index), NO_ENDPOINT)
         yield TaskEntry(
-            **asdict(replace(view, started_at=runs[0].started) if runs else view),
+            **asdict(replace(view, started_at=aware(runs[0].started)) if runs else view),
             address=place.address,
             ports=tuple((label, ",".join(map(str, ports))) for label, ports in place.ports.items()),
             task_attempts=max(len(runs), 1) if view.started_at is not None else 0,
             segments=tuple(
                 task_segments(
-                    runs or _only_run(view), scripts, began=began, decided=decided, ends=view.ended_at or until
+                    runs or _only_run(view),
+                    scripts,
+                    began=began,
+                    decided=decided,
+                    ends=seconds_since_1970(view.ended_at) or until,
                 )
             ),
         )
@@ -192,23 +198,8 @@ def _tasks(
 
 def _only_run(view: TaskView) -> tuple[Report, ...]:
     """Return the run of a task that only the result contains."""
-    if view.started_at is None:
+    started = seconds_since_1970(view.started_at)
+    if started is None:
         return ()
-    return (Report(index=view.index, attempt=0, node=view.node, started=view.started_at, ended=view.ended_at),)
-
-
-class Reason(NamedTuple):
-    """The reason for the state of one or more jobs, and their names."""
-
-    state: str
-    text: str
-    names: tuple[str, ...]
-
-
-def by_reason(jobs: Iterable[tuple[str, str, str]]) -> list[Reason]:
-    """Group jobs, as (name, state, reason), by state and reason; return the largest group first."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for name, state, text in jobs:
-        found.setdefault((state, text), []).append(name)
-    reasons = [Reason(state, text, tuple(names)) for (state, text), names in found.items()]
-    return sorted(reasons, key=lambda reason: -len(reason.names))
+    ended = seconds_since_1970(view.ended_at)
+    return (Report(index=view.index, attempt=0, node=view.node or "", started=started, ended=ended),)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct, field
 
-from ..monitor.task_status import TaskView
+from ..view.task import TaskView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from paislurm.backends.slurm.steps import StepUsage
 
     from ..exit_codes.table import ExitCode
-    from ..monitor.failure import Failure
-    from ..monitor.job_status import State
     from ..state.records import JobRole
     from ..state.task_reports import Report, ScriptRun
-    from .cost import JobCost
+    from ..view.cost import JobCost
+    from ..view.failure import JobFailure
+    from ..view.states import State
 
 
 Phase = Literal["waiting", "staging", "running", "stopping"]
@@ -116,7 +116,7 @@ class JobReport(Struct, frozen=True, kw_only=True):
     roles: tuple[JobRole, ...]
     attempts: tuple[AttemptEntry, ...]
     run: RunFacts = field(default_factory=RunFacts)
-    failure: Failure | None = None
+    failure: JobFailure | None = None
     tails: tuple[Tail, ...] = ()
     cost: JobCost | None = None
     job_file: str = ""

@@ -6,35 +6,36 @@ import base64
 import hashlib
 from collections import Counter, defaultdict
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 import jinja2
 from markupsafe import Markup
 
 from paislurm import __version__
 
-from ..monitor.job_status import State
 from ..plural import counted, some_of, used_text
 from ..shipped import shipped_text
 from ..terminal_text import one_line, visible
-from ..times import by_size, decimal, duration_text, format_time
-from .build import DETAILED, by_reason
+from ..times import by_size, decimal, duration_text, format_time, seconds_since_1970
+from ..view.cost import cost_columns, cost_note, cost_rows
+from ..view.failure import failure_rows
+from ..view.line import by_reason
+from ..view.states import STATES, counts_text
+from .build import DETAILED
 from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, tasks_gantt
 from .charts import NARROW, WIDE, drawn_gantt
-from .cost import cost_columns, cost_note, cost_rows
-from .failure_text import failure_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paislurm.backends.slurm.steps import StepUsage
 
+    from ..times import Time
     from .chart_rows import Gantt
     from .charts import DrawnGantt
     from .model import AttemptEntry, JobReport, TaskEntry
 
 _FOLDER = "templates/report"
-STATES: tuple[State, ...] = get_args(State)
 NAMED = 6
 """The most jobs to name with the same reason; further ones are counted."""
 
@@ -101,12 +102,7 @@ def by_role(tasks: Sequence[TaskEntry]) -> list[tuple[str, list[TaskEntry], str]
     roles: defaultdict[str, list[TaskEntry]] = defaultdict(list)
     for task in tasks:
         roles[task.role].append(task)
-    return [(role, found, _states(found)) for role, found in roles.items()]
-
-
-def _states(tasks: Sequence[TaskEntry]) -> str:
-    counts = Counter(task.state for task in tasks)
-    return ", ".join(f"{counts[state]} {state.lower()}" for state in STATES if counts[state])
+    return [(role, found, counts_text(task.state for task in found)) for role, found in roles.items()]
 
 
 def total(report: JobReport, phase: str) -> int:
@@ -119,14 +115,15 @@ def in_phase(attempt: AttemptEntry, phase: str) -> int:
     return sum(part.ends - part.begins for part in attempt.segments if part.phase == phase)
 
 
-def span(begins: int | None, ends: int | None) -> str:
+def span(begins: int | Time | None, ends: int | Time | None) -> str:
     """Return the duration between two times, as text; a dash if one is unknown."""
-    return duration_text(None if begins is None or ends is None else ends - begins)
+    since, until = seconds_since_1970(begins), seconds_since_1970(ends)
+    return duration_text(None if since is None or until is None else until - since)
 
 
 def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
     """Return the average resources that a task of a role used, as text."""
-    lasted = [task.ended_at - task.started_at for task in tasks if task.started_at and task.ended_at]
+    lasted = [(task.ended_at - task.started_at).total_seconds() for task in tasks if task.started_at and task.ended_at]
     seconds = sum(lasted) / len(lasted) if lasted else 0
     cpus = usage.cpu_seconds * usage.tasks / len(tasks) / seconds if seconds else None
     return used_text(cpus, usage.memory_mib, usage.max_memory_mib, usage.gpu_percent, usage.gpu_memory_mib)

@@ -67,8 +67,7 @@ def changed(known: History, record: Changed) -> History:
 _HELD_WORDS = {YES: "held", NO: "released"}
 
 
-def change_text(change: Changed) -> str:
+def change_text(values: Mapping[str, str]) -> str:
     """Describe the values of a change: `time 02:00:00, partition gpu2, held`."""
-    values = change.values
     named = [f"{name} {values[name]}" for name in (*OPTIONS, RETRIES) if name in values]
     return ", ".join([*named, *([_HELD_WORDS.get(values[HELD], values[HELD])] if HELD in values else [])])

@@ -17,7 +17,6 @@ from paislurm.translator.files.names import ENVIRONMENT
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View, open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
-from paislurm.translator.monitor.task_status import task_views
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
@@ -33,6 +32,7 @@ from paislurm.translator.state.records import (
 )
 from paislurm.translator.state.result import parse_result
 from paislurm.translator.state.submit_environment import as_bytes
+from paislurm.translator.view.task import task_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

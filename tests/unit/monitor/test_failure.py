@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from paislurm.translator.exit_codes.advice import advice, lacks_something
 from paislurm.translator.exit_codes.table import ExitTable
-from paislurm.translator.monitor.failure import CommandPlace, Failure, deciding_task, short_cause
+from paislurm.translator.monitor.failure import CommandPlace, deciding_task, job_failure, short_cause
 from paislurm.translator.monitor.first_cause import first_cause
 from paislurm.translator.monitor.poll import View
 from paislurm.translator.state.parsed import CorruptDataError
 from paislurm.translator.state.records import RetryPolicy
+from paislurm.translator.view.failure import JobFailure
 
 from .jobs import NOW, failed, left, task
 
@@ -66,12 +67,12 @@ def test_a_trigger_of_an_unknown_kind_is_invalid(bad: object) -> None:
         left(trigger=bad)
 
 
-def failure(seen: View, code: int, **words: Any) -> Failure:
+def failure(seen: View, code: int, **words: Any) -> JobFailure:
     cause = first_cause(seen, deciding_task(seen), lambda _: ())
-    return Failure.of(seen, code, cause, **({"command": None, "stream": "stderr", "last_lines": ()} | words))
+    return job_failure(seen, code, cause, **({"command": None, "stream": "stderr", "last_lines": ()} | words))
 
 
-def of(code: int, tasks: list[dict[str, Any]]) -> Failure:
+def of(code: int, tasks: list[dict[str, Any]]) -> JobFailure:
     return failure(failed(tasks, code), code)
 
 
@@ -96,8 +97,8 @@ def of(code: int, tasks: list[dict[str, Any]]) -> Failure:
 )
 def test_the_advice_explains_the_failure(code: int, status: int, rule: str, meaning: str) -> None:
     found = of(code, [task(0, exit_status=status, exit_code=code, **FAILED), task(1)])
-    assert found.rule == rule
-    assert meaning in found.advice.meaning
+    assert found.exit_rule == rule
+    assert meaning in found.meaning
 
 
 def test_an_exit_status_is_never_looked_up_as_a_code() -> None:
@@ -126,13 +127,13 @@ def test_a_corrected_expression_names_the_cause_of_an_unexplained_failure(says: 
 
 def test_suggested_commands_contain_the_job_name() -> None:
     found = of(-1200, [task(0, exit_status=137, exit_code=-1200, **FAILED), task(1)])
-    assert "`sacct -j 7 " in found.advice.look
+    assert "`sacct -j 7 " in found.look
     assert found.task is not None
 
 
 def test_a_failure_before_any_task_is_blamed_on_the_batch_script() -> None:
     stopped = [task(k, state="STOPPED", exit_status=None, exit_code=-220, started_at=None) for k in (0, 1)]
-    assert "batch script" in of(255, stopped).advice.meaning
+    assert "batch script" in of(255, stopped).meaning
     assert of(255, stopped).task is None
 
 
@@ -142,7 +143,7 @@ def missed(path_says: str, workdir: str, status: int = 2, code: int = 255, strea
     seen = failed([task(0, exit_status=status, exit_code=code, **FAILED), task(1)], code)
     lines = tuple(path_says.split("\n"))
     found = failure(seen, code, command=place, stream=stream, last_lines=lines)
-    return f"{found.advice.meaning}; {found.advice.text}"
+    return f"{found.meaning}; {found.advice}"
 
 
 PYTHON = "python3: can't open file '/j/x/attempts/0/work/0-main/0/train.py': [Errno 2] No such file or directory"
@@ -241,8 +242,8 @@ def test_the_last_lines_name_a_cause_whatever_the_status(says: str, meaning: str
 def test_a_batch_script_on_a_full_disk_gets_matching_advice() -> None:
     seen = failed([task(0, state="STOPPED", exit_status=None, exit_code=-220, started_at=None), task(1)])
     lines = ("mktemp: failed to create directory: No space left on device", "paislurm: error: cannot make a folder")
-    found = Failure.of(seen, 255, None, command=None, stream="batch", last_lines=lines, no_room="there is no room")
-    assert (found.cause, "full file system" in found.advice.meaning) == ("there is no room", True)
+    found = job_failure(seen, 255, None, command=None, stream="batch", last_lines=lines, no_room="there is no room")
+    assert (found.cause, "full file system" in found.meaning) == ("there is no room", True)
 
 
 def test_the_batch_script_and_scripts_of_prerequisites_start_elsewhere() -> None:

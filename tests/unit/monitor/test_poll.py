@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.views.line import job_line
+from paislurm.translator.app.job_view import job_line
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.status import runs_since

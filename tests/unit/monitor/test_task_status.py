@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from paislurm.translator.monitor.task_status import task_views
 from paislurm.translator.state.task_reports import Report, apply_reports
+from paislurm.translator.view.task import task_views
 
 from .jobs import ROLES, left, task
 

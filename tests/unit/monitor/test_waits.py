@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from paislurm.translator.monitor.waits import SETTLED_SECONDS, advice, is_change, sentence, waits, waits_by_journal
+from paislurm.translator.monitor.waits import SETTLED_SECONDS, is_change, waits, waits_by_journal
 from paislurm.translator.state.history import MAX_REASONS, apply, history
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import JobRole, Observed
+from paislurm.translator.view.waits import advice, sentence
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, observed, stepped
 

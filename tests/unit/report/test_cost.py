@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
 from paislurm.translator.app.session import Session
-from paislurm.translator.report.cost import (
+from paislurm.translator.view.cost import (
     IDLE,
     PRODUCTIVE,
     RUNNING,

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from ...view.job import JobView
+    from ...view.line import JobLine
     from ..client import JobRun
     from ..jobs.logs.selection import Stream
     from ..jobs.removal import Removal
     from ..nodes import NodeList
     from ..tasks.port_forward import PortForward
-    from ..views.job import JobView
-    from ..views.line import JobLine
 
 
 class JobCalls(Calls):
@@ -68,10 +68,10 @@ class JobCalls(Calls):
         `JobView.backend_error` says why. `cost` adds `JobView.cost`, with one query to Slurm's accounting; `usage` adds
         `JobView.usages`, with one sstat for each running job. Raises NotFoundError.
         """
+        from ..job_view import job_views
         from ..jobs.refresh import views_of
         from ..report.gather import uses_of_jobs
         from ..usage import usages_of_jobs
-        from ..views.of_poll import job_views
 
         with self._call():
             views = views_of(self, self._folders(jobs))
@@ -87,10 +87,10 @@ class JobCalls(Calls):
         """
         from ...errors import WaitTimeoutError
         from ...monitor.poll import open_job
+        from ..job_view import job_views
         from ..jobs.job_sites import JobSites
         from ..jobs.refresh import refresh_all
         from ..jobs.waiting import known_ends, wait_for_ends
-        from ..views.of_poll import job_views
 
         with self._call():
             folders = self._folders(jobs)
@@ -99,7 +99,7 @@ class JobCalls(Calls):
             except WaitTimeoutError:
                 opened = [open_job(folder) for folder in folders]
                 return job_views(self, refresh_all(self, opened, max_age=JobSites(self).interval()))
-            return job_views(self, known_ends(ends))
+            return known_ends(ends)
 
     def logs(
         self,
@@ -133,11 +133,10 @@ class JobCalls(Calls):
         from ..jobs.logs.following import follow
         from ..jobs.logs.lines import LineTeller
         from ..jobs.logs.selection import LogSelection
-        from ..views.of_poll import job_views
 
         with self._call():
             wanted = LogSelection(tasks=tasks, streams=tuple(streams))
-            return job_views(self, [follow(self, self._folder(job), wanted, LineTeller(each))])[0]
+            return follow(self, self._folder(job), wanted, LineTeller(each))
 
     def cancel(self, *jobs: JobRun | str) -> list[JobView]:
         """Cancel jobs, and return their states. A job is still unfinished until its tasks have ended.
@@ -145,8 +144,8 @@ class JobCalls(Calls):
         A job that has already ended is no error. Raises FolderError for another user's job, and BackendError, after
         all other jobs have been cancelled.
         """
+        from ..job_view import job_views
         from ..jobs.cancelling import cancel_jobs, joined
-        from ..views.of_poll import job_views
 
         with self._call():
             done, errors = cancel_jobs(self, self._folders(jobs))
@@ -168,9 +167,9 @@ class JobCalls(Calls):
         number of retries. Raises UsageError for invalid values. Raises RejectedError, FolderError for another user's
         job, or BackendError, after all other jobs have been changed.
         """
+        from ..job_view import job_views
         from ..jobs.cancelling import joined
         from ..update import update_jobs, values_of
-        from ..views.of_poll import job_views
 
         with self._call():
             values = values_of(slurm or {}, nice=nice, held=held, retries=retries)

@@ -14,10 +14,10 @@ from ...planning.layout.layout import LayoutKind
 from ...planning.plan import Plan
 from ...planning.planner import plan
 from ...times import Time, aware
+from ...view.parts import JobDependency
 from ..submit.prepare import prepare
 from ..submit.refusal_location import located
 from ..submit.submit import described
-from ..views.job import JobDependency
 from .start import Start, ask_start
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from ...monitor.reconcile import is_unknown
 from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...state.records import Cancelled
+from ...view.line import JobLine
+from ..job_view import job_line
 from ..ownership import check_own
-from ..views.line import JobLine, job_line
 from .refresh import refresh, refresh_all
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from .waiting import TICK, Pace
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from ...view.line import JobLine
     from ..session import Session
-    from ..views.line import JobLine
     from .listing import Found
 
 MIN_INTERVAL = 2.0

@@ -10,13 +10,15 @@ from msgspec.structs import replace
 
 from ...folded_names import by_numbers
 from ...monitor.job_status import JobStatus
-from ...monitor.poll import final_state, open_job
+from ...monitor.poll import open_job
 from ...state.address import newest
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ...state.removal import room_taken
 from ...times import aware, by_size
-from ..views.line import JobLine, job_line, line_of_status
+from ...view.line import JobLine
+from ...view.states import final_state
+from ..job_view import job_line, line_of_status
 from .monitor_runs import warn_of_overdue_monitor
 from .polling import BY_A_PERSON
 from .refresh import refresh_remaining

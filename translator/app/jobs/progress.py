@@ -10,16 +10,16 @@ from msgspec import Struct
 from ...files.names import STEPS
 from ...files.shared_files import time_written
 from ...monitor.job_files import reports_of
-from ...monitor.task_status import task_views
 from ...plural import counted
+from ...view.task import task_views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ...monitor.task_status import TaskView
     from ...state.history import History
     from ...state.job_folder import JobFolder
+    from ...view.task import TaskView
 
 STAGES = (
     "the nodes are being prepared",

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
-    from ...monitor.job_status import State
     from ...monitor.poll import Opened, View
     from ...monitor.polling.shared_results import Ask
     from ...state.job_folder import JobFolder
+    from ...view.states import State
     from ..session import Session
 
 

@@ -6,19 +6,21 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from ...monitor.failure import advice_between
-from ...monitor.job_status import JobStatus, state_text
-from ...monitor.waits import SETTLED_SECONDS, advice, sentence
+from ...exit_codes.table import ExitTable
+from ...monitor.failure import usual_advice
+from ...monitor.waits import SETTLED_SECONDS
 from ...terminal_text import one_line
 from ...times import format_time, time_of_day
+from ...view.states import state_of, state_text
+from ...view.waits import advice, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...exit_codes.advice import Advice
-    from ...monitor.waits import Wait
     from ...state.history import History
     from ...state.records import Retry
+    from ...view.waits import Wait
     from ..session import Session
 
 MAX_BEFORE = 3
@@ -81,7 +83,8 @@ class ReportedAttempts:
 
     def _advise(self, known: History) -> None:
         """Report once for each exit code its usual meaning, while the next attempt can be cancelled."""
-        said = advice_between(known)
+        retry = known.retry if known.is_between_attempts else None
+        said = usual_advice(ExitTable(known.exit_rows), retry.exit_code) if retry is not None else None
         if said is not None and said not in self._advised:
             self._advised.append(said)
             self._session.say(one_line(f"usual cause: {said.meaning}; try: {said.remedy}"))
@@ -89,7 +92,7 @@ class ReportedAttempts:
 
 def ended_text(name: str, retry: Retry, now: int) -> str:
     """Return how an attempt ended, and when the next one follows, in words."""
-    end = JobStatus.end(retry.exit_code, retry.reason)
     when = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
     follows = f"attempt {retry.attempt + 1} follows{when} ({retry.retry_rule})"
-    return f"attempt {retry.attempt} of {name} {state_text(end)}: {retry.reason}; {follows}"
+    state = state_text(state_of(retry.exit_code), retry.exit_code)
+    return f"attempt {retry.attempt} of {name} {state}: {retry.reason}; {follows}"

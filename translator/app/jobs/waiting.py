@@ -17,6 +17,7 @@ from ...monitor.poll import open_job
 from ...monitor.reconcile import needs_user
 from ...monitor.waits import waits_by_journal
 from ...plural import some_of, verb
+from ..job_view import job_view
 from ..results.fetching import Fetcher
 from .job_sites import JobSites
 from .polling import BY_A_PERSON
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole
+    from ...view.job import JobView
     from ..session import Session
 
 FIRST_TICK, TICK = 0.05, 0.5
@@ -77,14 +79,16 @@ def wait_for_ends(
     shortest: float = TICK,
     between: Callable[[], object] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
-    reported: Callable[[View], object] = lambda _: None,
+    reported: Callable[[JobView], object] = lambda _: None,
+    explain: bool = True,
     quiet: bool = False,
     timeout: float | None = None,
     progress: Progress | None = None,
-) -> list[View | NotFoundError]:
+) -> list[JobView | NotFoundError]:
     """Wait for jobs and return how they ended, in their order; an error for a job that the backend has forgotten.
 
-    With `first`, return the ended jobs after the first end. `reported` is called with each job as it ends. `between`
+    With `first`, return the ended jobs after the first end. `reported` is called with each job as it ends, `explain`
+    as in `job_view`. `between`
     may print; it is called twice a second, at first more often. `progress` shows the progress of the jobs.
     Events report why a job waits, and without `quiet` each attempt that ends before the last one. The logs of `tasks`
     are fetched meanwhile if the job is on a remote login node.
@@ -95,7 +99,7 @@ def wait_for_ends(
     until = math.inf if timeout is None else time.monotonic() + timeout
     pauses = _Pauses(JobSites(session) if max_age is None else max_age, shortest)
     gc.enable()
-    ends: dict[str, View | NotFoundError] = {}
+    ends: dict[str, JobView | NotFoundError] = {}
     tick = FIRST_TICK
     try:
         # A command that shows logs reports the next attempt itself.
@@ -109,9 +113,11 @@ def wait_for_ends(
                 end = waiter.poll()
                 if end is not None:
                     waiting.remove(waiter)
-                    ends[waiter.name] = end
-                    if not isinstance(end, NotFoundError):
-                        reported(end)
+                    if isinstance(end, NotFoundError):
+                        ends[waiter.name] = end
+                    else:
+                        ends[waiter.name] = job = job_view(session, end, explain=explain)
+                        reported(job)
                 else:
                     waiter.fetch()
             _show_news(between, progress, len(ends))
@@ -130,7 +136,7 @@ def wait_for_ends(
     return [ends[folder.name] for folder in folders if folder.name in ends]
 
 
-def known_ends(ends: Sequence[View | NotFoundError]) -> list[View]:
+def known_ends(ends: Sequence[JobView | NotFoundError]) -> list[JobView]:
     """Return the ends of jobs. Raises NotFoundError with all forgotten jobs."""
     lost = [diagnostic for end in ends if isinstance(end, NotFoundError) for diagnostic in end.diagnostics]
     if lost:

@@ -85,7 +85,7 @@ def provoke(session: Session, compiled: Compiled, view: View, fault: Fault) -> s
     if not roles:
         return "no task runs any more"
     if fault == "node":
-        role, node = roles[-1], roles[-1].tasks[-1].node
+        role, node = roles[-1], roles[-1].tasks[-1].node or ""
         words = ["bash", "-c", shipped_text(_SCRIPT), fault, node, str(view.folder.path)]
         components = () if role.component is None else (role.component,)
         return _run(session, view, srun_beside(number_of(JobId(known.job_id)), [node], components, words))

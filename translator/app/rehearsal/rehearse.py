@@ -17,13 +17,13 @@ from paislurm.backends.registry import is_remote
 
 from ...errors import Diagnostic, PaislurmError, UsageError
 from ...files.private import make_private, remove_tree
+from ..job_view import job_stall
 from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
 from ..results.tail import open_log
 from ..submit.place import place_for
 from ..submit.prepare import prepare
 from ..submit.submit import take
-from ..views.of_poll import job_stall
 from .faults import TEXTS, policy_text, provoke, remark, why_not
 from .resuming import (
     Rehearsal,

@@ -14,12 +14,12 @@ from ...monitor.job_files import result_of
 from ...monitor.status import backend_state
 from ...report.attempt_use import attempt_uses
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
-from ...report.cost import job_cost
 from ...report.model import Tail
 from ...state.journal import read
 from ...state.kept_plan import KeptPlan, kept_plan
 from ...state.task_reports import read_peers, read_runs, read_scripts
 from ...terminal_text import one_line
+from ...view.cost import job_cost
 from ..jobs.refresh import views_of
 from ..output_file import write_output
 from ..results.failure import failure_of
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ...monitor.poll import View
-    from ...report.cost import AttemptUse
     from ...report.model import JobReport
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole
     from ...state.result import Result, TaskResult
+    from ...view.cost import AttemptUse
     from ..session import Session
 
 

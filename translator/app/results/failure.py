@@ -10,7 +10,7 @@ from paislurm.backends.registry import is_remote
 
 from ...errors import BackendError
 from ...exit_codes.table import UNEXPLAINED
-from ...monitor.failure import Failure, deciding_task
+from ...monitor.failure import deciding_task, job_failure
 from ...monitor.first_cause import first_cause
 from ...monitor.job_status import FOLDER_FULL
 from ...state.task_reports import read_command_ends, read_scripts
@@ -21,18 +21,18 @@ from .tail import last_lines
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...monitor.failure import LogStream
     from ...monitor.poll import View
-    from ...monitor.task_status import TaskView
     from ...state.records import JobRole
     from ...state.task_reports import CommandEnd
+    from ...view.failure import JobFailure, LogStream
+    from ...view.task import TaskView
     from ..session import Session
 
 LINES = 10
 """The number of last lines of a log to show."""
 
 
-def failure_of(session: Session, view: View) -> Failure | None:
+def failure_of(session: Session, view: View) -> JobFailure | None:
     """Return why a job failed; None if it has not failed. Omit unreadable data."""
     # Imported late: it loads the bash parser, which lists of jobs do not need.
     from .command_place import command_place
@@ -46,13 +46,13 @@ def failure_of(session: Session, view: View) -> Failure | None:
     role = _role(view, task)
     if task is None or role is None:
         lines = _batch_lines(session, view)
-        return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
+        return job_failure(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
 
     in_hook = _failed_in_hook(view, role, task)
     stream, lines = _task_lines(session, view, role, task, in_hook=in_hook)
     ends = _command_ends(view, role, task)
     place = None if in_hook else command_place(view.folder.path, role.name, ends, lines, session.environment)
-    return Failure.of(view, code, first, command=place, stream=stream, last_lines=lines, no_room=no_room)
+    return job_failure(view, code, first, command=place, stream=stream, last_lines=lines, no_room=no_room)
 
 
 def _role(view: View, task: TaskView | None) -> JobRole | None:

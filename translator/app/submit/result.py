@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from ...errors import Diagnostic
-from ...monitor.failure import Failure
-from ...monitor.poll import View
 from ...pipeline import Compiled
 from ...state.job_folder import JobFolder
 from ...state.records import Dependency
-from ..views.job import JobDependency, JobFailure
-from ..views.line import JobLine, job_line
-from ..views.of_poll import job_failure
+from ...view.failure import JobFailure
+from ...view.job import JobView
+from ...view.line import JobLine
+from ...view.parts import JobDependency
 from .after import text_of
 
 MonitorKind = Literal["background", "commands", "none"]
@@ -116,14 +114,14 @@ class Submitted(Struct, frozen=True, kw_only=True):
             diagnostics=self.diagnostics,
         )
 
-    def ended(self, view: View, failure: Failure | None) -> EndedSubmission:
+    def ended(self, job: JobView) -> EndedSubmission:
         """Return the end of the job as a record for JSON."""
         return EndedSubmission(
-            **asdict(job_line(view)),
+            **{name: getattr(job, name) for name in JobLine.__struct_fields__},
             script_file=str(self.folder.script(0)),
             monitor=self.compiled.site.monitor.way,
             dry_run=False,
             dependencies=self.dependencies,
             diagnostics=self.diagnostics,
-            failure=job_failure(failure) if failure else None,
+            failure=job.failure,
         )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...state.history import History
     from ...state.records import JobRole
-    from ..places import TaskPlace, WebPage
+    from ...view.task import TaskView, WebPage
     from ..session import Session
 
 SECONDS = 60.0
@@ -140,7 +140,7 @@ def one_task(view: View, word: str) -> tuple[JobRole, int]:
     raise _unclear(f"{what} has {len(found)} tasks: choose one of {which}")
 
 
-def only_port(view: View, place: TaskPlace, pages: Sequence[WebPage]) -> str:
+def only_port(view: View, place: TaskView, pages: Sequence[WebPage]) -> str:
     """Return the label of the only port of a task that the job file declares. Raises UsageError if there are several.
 
     A page such as TensorBoard counts as a port with its title. Each task also has a port `ssh` and a port `http`.

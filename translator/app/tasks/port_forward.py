@@ -11,16 +11,16 @@ from paislurm.backends.registry import SSH, is_remote
 from paislurm.backends.ssh.transport import Address, parse_address
 
 from ...errors import Diagnostic, NotFoundError
-from ...state.parsed import MAX_PORT, parse_int
+from ...state.parsed import MAX_PORT, host_or_empty, parse_int
 from ..jobs.refresh import refresh
-from ..places import task_places, web_pages
+from ..places import web_pages, with_places
 from .attaching import one_task, only_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...monitor.poll import View
-    from ..places import TaskPlace, WebPage
+    from ...view.task import TaskView, WebPage
     from ..session import Session
 
 NO_NEW_KEYS = ("-o", "UpdateHostKeys=no")
@@ -78,7 +78,11 @@ def port_forward(
     place = _place(view, task)
     pages = web_pages(view.folder, [place])
     number = port_of(place, port or only_port(view, place, pages), pages)
-    local, address, node = local_port or number, _login(session, view, login), place.node or place.host
+    local, address, node = (
+        local_port or number,
+        _login(session, view, login),
+        host_or_empty(place.node or "") or place.host,
+    )
     return PortForward(
         name=view.folder.name,
         job_id=view.history.job_id,
@@ -133,10 +137,10 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _place(view: View, word: str) -> TaskPlace:
+def _place(view: View, word: str) -> TaskView:
     """Return the place of the task. Raises NotFoundError unless it runs."""
     role, index = one_task(view, word)
-    place = task_places(view).get((role.name, index))
+    place = next((task for task in with_places(view) if (task.role, task.index) == (role.name, index)), None)
     if place is None or not place.is_running or not place.host:
         message = f"task {role.name}-{index} of {view.folder.name} is not running, so no program listens on its ports"
         raise NotFoundError(Diagnostic(code="E565", message=message, hint=f"see: paislurm status {view.folder.name}"))
@@ -152,7 +156,7 @@ def _login(session: Session, view: View, word: str | None) -> Address:
     return Address(host=socket.getfqdn(), user=session.user)
 
 
-def port_of(place: TaskPlace, word: str, pages: Iterable[WebPage] = ()) -> int:
+def port_of(place: TaskView, word: str, pages: Iterable[WebPage] = ()) -> int:
     """Return a port by its number, its label, or `tensorboard` for the plugin's.
 
     Raises NotFoundError.
@@ -161,13 +165,15 @@ def port_of(place: TaskPlace, word: str, pages: Iterable[WebPage] = ()) -> int:
     if number is not None:
         if 0 < number <= MAX_PORT:
             return number
-    elif place.ports.get(word):
-        return place.ports[word][0]
+    elif place.ports_by_label.get(word):
+        return place.ports_by_label[word][0]
     else:
         for page in pages:
             if (page.task, page.title.lower()) == (place.name, word.lower()):
                 return int(page.url.rpartition(":")[2])
-    labels = ", ".join(f"{label} ({', '.join(map(str, ports))})" for label, ports in place.ports.items() if ports)
+    labels = ", ".join(
+        f"{label} ({', '.join(map(str, ports))})" for label, ports in place.ports_by_label.items() if ports
+    )
     if number is None:
         message = f"task {place.name} has no port `{word}`"
         hint = f"it has {labels}; give any other port as a number" if labels else "give the number of the port"

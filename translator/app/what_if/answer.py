@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ...monitor.job_status import State
+from ...view.states import State
 
 
 class TaskEnding(Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...monitor.job_status import TASK_STOPPED
 from ...state.result import Result, TaskResult, Trigger
+from ...view.states import TASK_STOPPED
 from .completion import INTERRUPTED_BY, MAX_BACK_OFF, Decision, Exit, RoleModel, TaskRetries, decide, is_provisional
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...exit_codes.table import ExitTable
-from ...monitor.job_status import state_of
 from ...state.records import Created, JobRole
+from ...view.states import state_of
 from ..input.job_input import compile_source
 from ..jobs.logs.selection import chosen
 from ..submit.prepare import retry_policy

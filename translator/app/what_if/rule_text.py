@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ...exit_codes.table import UNEXPLAINED, ExitTable
 from ...folded_names import folded
-from ...monitor.job_status import state_of
 from ...monitor.retry import (
     DEADLINE,
     MAX_CONFLICT,
@@ -18,6 +17,7 @@ from ...monitor.retry import (
 )
 from ...plural import counted, verb
 from ...rendering.provenance import field_source
+from ...view.states import state_of
 from .answer import ScenarioEvent, TaskEnding
 
 if TYPE_CHECKING:

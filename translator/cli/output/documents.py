@@ -26,12 +26,12 @@ from ...app.submit.sweep.submit import EndedSweep, SubmittedSweep
 from ...app.tasks.attaching import TaskCall
 from ...app.tasks.port_forward import PortForward
 from ...app.update import UpdatedJob, UpdatedJobs
-from ...app.views.job import Jobs, JobView
-from ...app.views.line import JobLine, Listing
 from ...app.what_if.answer import ScenarioAnswer
 from ...planning.placement.place import JobPlacement
 from ...planning.plan import Plan
 from ...rendering.verify import Verified
+from ...view.job import Jobs, JobView
+from ...view.line import JobLine, Listing
 from ..shell.completion import ShellCompletion
 
 if TYPE_CHECKING:

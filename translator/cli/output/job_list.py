@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ...app.jobs.listing import in_order_of_sweep, with_run, with_sizes, with_typed_names
-from ...app.views.line import Listing
 from ...errors import did_you_mean
 from ...plural import counted, verb
 from ...terminal_text import one_line
 from ...times import decimal, elapsed_text, format_time, number
+from ...view.line import Listing
 from .console import is_terminal, log, print_json
-from .job_table import COLUMNS, DEFAULT_COLUMNS, WATCH_COLUMNS, cells, column, needs_run, sorted_lines
+from .job_table import COLUMNS, DEFAULT_COLUMNS, WATCH_COLUMNS, cells, column, needs_run, short_name, sorted_lines
 from .several import print_lines
 from .tables import print_table
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...app.session import Session
-    from ...app.views.line import JobLine
+    from ...view.line import JobLine
 
 
 ON_A_TERMINAL = 30
@@ -94,7 +94,7 @@ def print_group(rows: Sequence[JobLine], now: int) -> None:
 
 def _cells(row: JobLine, parameters: Sequence[str], now: int, *, with_result: bool) -> tuple[str, ...]:
     return (
-        row.short_name,
+        short_name(row),
         *(row.sweep.get(name, "-") for name in parameters),
         *([decimal(row.result)] if with_result else []),
         row.state,

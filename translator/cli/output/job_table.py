@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...app.jobs.removal import size_text
+from ...app.session import user_name
 from ...folded_names import by_numbers
 from ...times import age, by_size, decimal, elapsed_text, format_time, number, seconds_since_1970
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ...app.views.line import JobLine
     from ...times import Time
+    from ...view.line import JobLine
 
     SortKey = (
         str | int | Time | tuple[int, int] | tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None
@@ -24,6 +25,11 @@ DEFAULT_COLUMNS = ("name", "state", "code", "id", "done", "age", "elapsed", "rea
 WATCH_COLUMNS = ("name", "state", "code", "id", "done", "age", "elapsed")
 MIN_NAME, MIN_REASON = 12, 24
 """The least width of a name and of a reason on a terminal, in characters; reasons that do not fit are omitted."""
+
+
+def short_name(line: JobLine) -> str:
+    """Return the name of a job, without the user's own `user~`."""
+    return line.name.removeprefix(f"{user_name()}~")
 
 
 class Column(NamedTuple):
@@ -59,7 +65,7 @@ def _age(line: JobLine, now: int) -> int | None:
 
 
 COLUMNS: Mapping[str, Column] = {
-    "name": Column(lambda line, _: line.short_name, lambda line, _: by_numbers(line.name)),
+    "name": Column(lambda line, _: short_name(line), lambda line, _: by_numbers(line.name)),
     "state": _plain(lambda line: line.state),
     "code": _count(lambda line: line.exit_code),
     "id": Column(lambda line, _: line.job_id or "-", _id_key),

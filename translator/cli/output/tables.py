@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ...app.call_log import SlurmCalls
-    from ...app.usage import Usage
-    from ...monitor.poll import View
-    from ...report.cost import AttemptUse
+    from ...view.cost import AttemptUse
+    from ...view.task import Usage
 
 COLOURS = {
     "SUCCEEDED": "green",
@@ -70,11 +69,11 @@ def rich_table(columns: Row, rows: Sequence[Row]) -> Table:
 USAGE_COLUMNS = ("role", "tasks", "CPUs", "memory", "most memory", "GPU", "GPU memory")
 
 
-def print_usages(views: Sequence[View], usages: Sequence[Sequence[Usage]]) -> None:
-    """Print the use of each job's running tasks, a row for each role."""
-    for view, roles in zip(views, usages, strict=False):
+def print_usages(jobs: Sequence[str], usages: Sequence[Sequence[Usage]]) -> None:
+    """Print the use of running tasks, a row for each role; `jobs` are the names of the jobs."""
+    for job, roles in zip(jobs, usages, strict=False):
         if roles:
-            whose = f" of {one_line(view.folder.name)}" if len(views) > 1 else ""
+            whose = f" of {one_line(job)}" if len(jobs) > 1 else ""
             print_result(f"\naverage use of a task{whose}, from sstat:")
             print_table(USAGE_COLUMNS, [_row(usage) for usage in roles])
 
@@ -96,7 +95,7 @@ def print_cost(jobs: Sequence[Sequence[AttemptUse]]) -> None:
     """Print the node and GPU hours of jobs together, by their use; nothing without jobs."""
     if not jobs:
         return
-    from ...report.cost import cost_columns, cost_note, cost_rows, job_cost
+    from ...view.cost import cost_columns, cost_note, cost_rows, job_cost
 
     cost = job_cost(chain.from_iterable(jobs))
     of_jobs = f" of {counted(len(jobs), 'job')}" if len(jobs) > 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...app.places import FEW_PAGES, page_line, task_places, web_pages
+from ...app.places import FEW_PAGES
 from ...folded_names import folded, ranges
 from ...plural import counted
 from ...times import format_time, number
@@ -15,9 +15,8 @@ from .tables import print_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ...app.places import WebPage
-    from ...monitor.poll import View
-    from ...monitor.task_status import TaskView
+    from ...view.job import JobView
+    from ...view.task import TaskView, WebPage
 
 
 COLUMNS = ("task", "state", "node", "exit status", "exit code", "retry", "started", "ended")
@@ -105,18 +104,20 @@ def ports_text(ports: Mapping[str, Iterable[int]]) -> str:
     return ", ".join(" ".join((label, *map(str, numbers))) for label, numbers in ports.items()) or "-"
 
 
-def print_places(view: View, tasks: Iterable[TaskView], *, every: bool = False) -> None:
+def print_places(job: JobView, tasks: Sequence[TaskView], *, every: bool = False) -> None:
     """Print the web pages of running tasks, and the addresses of a few tasks, or of `every` started one."""
-    if view.job_status.ended and not every:
+    if job.ended and not every:
         return
-    wanted = {(task.role, task.index) for task in tasks}
-    found = [place for key, place in task_places(view).items() if key in wanted]
-    _print_pages(web_pages(view.folder, found), every=every)
-    running = [place for place in found if place.is_running]
-    shown = found if every else running if len(running) <= FEW_PAGES else []
+    names = {task.name for task in tasks}
+    _print_pages([page for page in job.pages if page.task in names], every=every)
+    running = [task for task in tasks if task.is_running]
+    begun = [task for task in tasks if task.started_at is not None]
+    shown = begun if every else running if len(running) <= FEW_PAGES else []
     if shown:
         print_result("")
-        rows = [(place.name, place.node or "-", place.address or "-", ports_text(place.ports)) for place in shown]
+        rows = [
+            (task.name, task.node or "-", task.node_address or "-", ports_text(task.ports_by_label)) for task in shown
+        ]
         print_table(("task", "node", "address", "ports"), rows)
 
 
@@ -124,6 +125,6 @@ def _print_pages(pages: Sequence[WebPage], *, every: bool) -> None:
     if pages:
         print_result("")
     for page in pages if every else pages[:FEW_PAGES]:
-        print_result(page_line(page))
+        print_result(page.text)
     if len(pages) > FEW_PAGES and not every:
         print_result(f"... and {counted(len(pages) - FEW_PAGES, 'more page')}: --ports shows all")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ...app.jobs.logs.following import count_tasks, follow_jobs, show_once
 from ...app.jobs.logs.selection import ALL_LOGS
 from ...app.jobs.logs.targets import bring_logs, targets
-from ...app.results.failure import failure_of
 from ...app.results.tail import open_log, start_of_last_lines, written
 from ..output.console import log, raw_output
 from ..output.several import log_ending
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from ...app.jobs.logs.selection import LogSelection
     from ...app.jobs.logs.targets import Target
     from ...app.session import Session
-    from ...monitor.poll import View
     from ...state.job_folder import JobFolder
+    from ...view.job import JobView
 
 
 def print_once(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
@@ -33,7 +32,7 @@ def print_once(session: Session, jobs: Sequence[Target], selection: LogSelection
 
 def print_as_it_comes(
     session: Session, folders: Sequence[JobFolder], selection: LogSelection = ALL_LOGS, *, max_age: float | None = None
-) -> Iterator[View]:
+) -> Iterator[JobView]:
     """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_ends`."""
     jobs = targets(folders, selection)
     return follow_jobs(
@@ -48,8 +47,8 @@ def print_as_it_comes(
 
 def print_to_the_end(session: Session, folders: Sequence[JobFolder], selection: LogSelection) -> None:
     """Print new output until the jobs have ended, and log the end of each."""
-    for view in print_as_it_comes(session, folders, selection):
-        log_ending(view, failure_of(session, view))
+    for job in print_as_it_comes(session, folders, selection):
+        log_ending(job)
 
 
 def print_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:

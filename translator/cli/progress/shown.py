@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...app.jobs.housekeeping import tidy_what_has_just_ended
 from ...app.jobs.progress import Progress, ProgressReader
+from ...app.jobs.several import failure_named
 from ...app.jobs.waiting import known_ends, wait_for_ends
-from ...app.results.failure import failure_of
-from ...app.views.line import job_line
 from ...terminal_text import one_line
 from ..output.console import colourful, is_terminal, log
-from ..output.several import A_FEW, cause_texts, ending_text, log_ending, total_texts
+from ..output.several import A_FEW, cause_texts, log_ending, total_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import TextIO
 
     from ...app.session import Session
-    from ...monitor.poll import View
     from ...state.job_folder import JobFolder
+    from ...view.job import JobView
 
 TICKS = 4
 """The number of ticks for each reading of a job's progress."""
@@ -113,35 +113,36 @@ def log_ends(
     first: bool = False,
     quiet: bool = False,
     timeout: float | None = None,
-) -> list[View]:
+) -> list[JobView]:
     """Wait like `wait_for_ends` and return the ends of jobs; `groups` contains the jobs of each named group.
 
     Raises NotFoundError for a job that the backend has forgotten, and WaitTimeoutError after `timeout` seconds.
     """
     many = len(folders) > A_FEW
 
-    def tell(view: View) -> None:
+    def tell(job: JobView) -> None:
         if many:
-            log(one_line(ending_text(view)))
+            log(one_line(job.sentence))
         else:
-            log_ending(view, failure_of(session, view))
+            log_ending(job)
 
     ends = wait_for_ends(
         session,
         folders,
         first=first,
         reported=tell,
+        explain=not many or quiet,
         quiet=quiet,
         timeout=timeout,
         progress=ShownProgress(folders),
     )
-    views = known_ends(ends)
-    by_name = {view.folder.name: view for view in views}
+    jobs = known_ends(ends)
     if many:
-        for text in cause_texts([job_line(view) for view in views], lambda name: failure_of(session, by_name[name])):
+        for text in cause_texts(jobs, partial(failure_named, session)):
             log(text)
     if many or groups:
-        for text in total_texts(views, groups):
+        for text in total_texts(jobs, groups):
             log(text)
-    tidy_what_has_just_ended(session, [view.folder for view in views])
-    return views
+    names = {job.name for job in jobs}
+    tidy_what_has_just_ended(session, [folder for folder in folders if folder.name in names])
+    return jobs

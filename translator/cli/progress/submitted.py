@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ...app.jobs.housekeeping import tidy_what_has_just_ended
 from ...app.jobs.waiting import known_ends, wait_for_ends
-from ...app.results.failure import failure_of
 from ...app.submit.sweep.submit import submit_sweep
 from ...planning.plan_text import plan_text
 from ...plural import counted, verb
@@ -70,11 +69,10 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
     folders = [folder for folder in session.store.all() if folder.name in names]
-    views = {view.folder.name: view for view in log_ends(session, folders, {sweep.group: names}, quiet=as_json)}
+    jobs = {job.name: job for job in log_ends(session, folders, {sweep.group: names}, quiet=as_json)}
     if as_json:
-        failures = {name: failure_of(session, view) for name, view in views.items()}
-        print_json(sweep.ended(views, failures))
-    return max(map(exit_code, views.values()), default=0)
+        print_json(sweep.ended(jobs))
+    return max(map(exit_code, jobs.values()), default=0)
 
 
 def wait_for_submitted(session: Session, submitted: Submitted, *, follow: bool, as_json: bool) -> int:
@@ -82,13 +80,12 @@ def wait_for_submitted(session: Session, submitted: Submitted, *, follow: bool, 
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
     if follow:
-        view = next(print_as_it_comes(session, [folder], max_age=max_age))
+        job = next(print_as_it_comes(session, [folder], max_age=max_age))
     else:
         ends = wait_for_ends(session, [folder], max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
-        [view] = known_ends(ends)
-    failure = failure_of(session, view)
+        [job] = known_ends(ends)
     if as_json:
-        print_json(submitted.ended(view, failure))
-    log_ending(view, failure)
-    tidy_what_has_just_ended(session, [view.folder])
-    return exit_code(view)
+        print_json(submitted.ended(job))
+    log_ending(job)
+    tidy_what_has_just_ended(session, [folder])
+    return exit_code(job)

@@ -24,7 +24,6 @@ from ...plural import some_of
 from ...terminal_text import one_line
 from ..output.console import log, print_result
 from ..output.job_list import change_text, log_nothing_left
-from ..output.several import ending_text
 from .frame import frame, page, sight_of
 from .jobs_page import DETAIL_LINES, GROUP, HEAD_LINES
 from .paint import ASCII, UNICODE, Brush
@@ -63,7 +62,7 @@ def watch_once(session: Session, names: Sequence[str]) -> World:
     """Print the first page with all jobs, and return its data."""
     state, console = first_state(names), Console()
     world = Watcher(session, names, state, lambda: None).poll_once()
-    if world.jobs or world.view is not None:
+    if world.jobs or world.job is not None:
         width, height = get_terminal_size()
         brush = Brush(width, UNICODE if console.encoding.startswith("utf") else ASCII)
         lines = page(
@@ -119,7 +118,7 @@ class _App:
     def last_seen(self) -> World:
         """Return the data of the last page."""
         world = self.watcher.world
-        return replace(world, view=None) if self._state.page == "jobs" else replace(world, jobs=())
+        return replace(world, job=None) if self._state.page == "jobs" else replace(world, jobs=())
 
     @contextmanager
     def _screen(self) -> Iterator[Live]:
@@ -197,7 +196,7 @@ def print_screen(session: Session, names: Sequence[str]) -> None:
     world = watch_once(session, names)
     if world.problem:
         log(f"these are the last known states: {world.problem}")
-    if world.view is None and not world.jobs:
+    if world.job is None and not world.jobs:
         log_nothing_left()
 
 
@@ -208,8 +207,8 @@ def show_screen(session: Session, names: Sequence[str]) -> int:
         print_result(change_text(line, session.now()))
     if len(world.jobs) > MAX_LINES:
         log(f"and {len(world.jobs) - MAX_LINES} more: paislurm list")
-    if not world.jobs and world.view is not None:
-        print_result(one_line(ending_text(world.view)))
+    if not world.jobs and world.job is not None:
+        print_result(one_line(world.job.sentence))
     elif world.polled and not world.jobs:
         log_nothing_left()
     return code

@@ -36,12 +36,12 @@ MIN_HEIGHT = 4
 
 def sight_of(world: World, state: State, width: int, height: int) -> Sight:
     """Return the names and sizes that keys act on."""
-    tasks = world.view.tasks if world.view is not None and world.view.folder.name == state.job else ()
+    tasks = world.job.tasks if world.job is not None and world.job.name == state.job else ()
     rows = rows_of(fitting(world.jobs, state))
     room = rows_that_fit(height - 1)
     ended = frozenset(job.name for job in (*rows, *world.jobs) if job.ended)
-    if world.view is not None and world.view.job_status.ended:
-        ended |= {world.view.folder.name}
+    if world.job is not None and world.job.ended:
+        ended |= {world.job.name}
     return Sight(
         jobs=[row.name for row in rows], tasks=tasks, per_row=tasks_per_row(tasks, width), height=room, ended=ended,
         stream=world.tail.stream,
@@ -74,7 +74,7 @@ def page(session: Session, world: World, state: State, brush: Brush, height: int
             return [brush.line("no matching job")]
         chosen = chosen_job(state, [row.name for row in rows])
         return [brush.line(*totals(jobs)), *job_rows(session, rows, chosen, brush, height, now)]
-    if world.view is not None and world.view.folder.name != state.job:
+    if world.job is not None and world.job.name != state.job:
         return [brush.line(f"loading {short_name(session, state.job)} ...")]
     return job_page(session, world, state, brush, height, now)
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, chop_cells
 
-from ...monitor.job_status import state_text
 from ...plural import used_text
 from ...times import age, elapsed_text, number
 from .jobs_page import short_name
@@ -18,11 +17,12 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from ...app.jobs.tails import Tail
     from ...app.session import Session
-    from ...monitor.poll import View
-    from ...monitor.task_status import TaskView
+    from ...view.job import JobView
+    from ...view.task import TaskView
     from .paint import Brush, Piece
-    from .state import State, Tail, World
+    from .state import State, World
 
 BAR = 30
 MIN_LOG = 6
@@ -31,35 +31,33 @@ MIN_LOG = 6
 
 def job_page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
     """Return the lines of the page of the open job."""
-    view = world.view
-    if view is None:
+    job = world.job
+    if job is None:
         return [brush.line(f"loading {short_name(session, state.job)} ...")]
-    chosen = find(view.tasks, state.task)
-    lines = _head(session, view, world, brush, now)
+    chosen = find(job.tasks, state.task)
+    lines = _head(session, job, world, brush, now)
     if chosen is None:
-        return [*lines, *brush.paragraph(view.job_status.reason, 3)]
-    lines.append(brush.line(*counts_pieces(counts_of(view.tasks))))
+        return [*lines, *brush.paragraph(job.reason or "", 3)]
+    lines.append(brush.line(*counts_pieces(counts_of(job.tasks))))
     lines += _usages(world, brush)
-    bad = _failures(view.tasks, brush)
+    bad = _failures(job.tasks, brush)
     room = max(1, height - len(lines) - len(bad) - MIN_LOG)
-    lines += _grid(view.tasks, chosen, brush, room) + bad
+    lines += _grid(job.tasks, chosen, brush, room) + bad
     return lines + _log(world.tail, chosen, state, brush, height - len(lines))
 
 
-def _head(session: Session, view: View, world: World, brush: Brush, now: int) -> list[Text]:
-    known, status = view.history, view.job_status
-    begun = known.submitted or known.created
-    about = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
+def _head(session: Session, job: JobView, world: World, brush: Brush, now: int) -> list[Text]:
+    begun, seconds = job.begun_at, job.elapsed(now)
+    about = [f"job {job.job_id}" if job.job_id else "", f"attempt {job.attempt}" if job.attempt else ""]
     about.append(f"submitted {age(now - begun)} ago" if begun else "")
-    if world.line is not None and (seconds := world.line.elapsed(now)) is not None:
-        ran = elapsed_text(seconds)
-        about.append(f"ran {ran}" + (f" of {elapsed_text(world.line.time_limit)}" if world.line.time_limit else ""))
-    name: Piece = (short_name(session, view.folder.name), "bold")
-    state: Piece = (state_text(status), state_style(status.state))
+    if seconds is not None:
+        about.append(f"ran {elapsed_text(seconds)}" + (f" of {elapsed_text(job.time_limit)}" if job.time_limit else ""))
+    name: Piece = (short_name(session, job.name), "bold")
+    state: Piece = (job.state_text, state_style(job.state))
     rest = "  ".join(filter(None, about))
     fits = sum(map(cell_len, (name[0], state[0], rest))) + 4 <= brush.width
     title = [brush.line(name, "  ", state, "  ", rest)] if fits else [brush.line(name), brush.line(state, "  ", rest)]
-    lines = [*title, *brush.paragraph(status.reason or _last_end(view), 2)]
+    lines = [*title, *brush.paragraph(job.reason or _last_end(job), 2)]
     if world.progress is not None and world.progress.words:
         progress = world.progress
         failed = bool(progress.failed)
@@ -70,8 +68,9 @@ def _head(session: Session, view: View, world: World, brush: Brush, now: int) ->
 
 def _usages(world: World, brush: Brush) -> list[Text]:
     """Return the average usage of a task, for each role of the open job."""
-    job, usages = world.usages
-    if world.view is None or job != world.view.folder.name or not world.view.tasks or world.view.job_status.ended:
+    name, usages = world.usages
+    job = world.job
+    if job is None or name != job.name or not job.tasks or job.ended:
         return []
     texts = (
         f"{usage.role} "
@@ -83,12 +82,11 @@ def _usages(world: World, brush: Brush) -> list[Text]:
     return brush.paragraph("average usage of a task: " + "; ".join(texts), 2) if usages else []
 
 
-def _last_end(view: View) -> str:
+def _last_end(job: JobView) -> str:
     """Return why the job was retried; "" during the first attempt."""
-    known = view.history
-    if not known.retries:
+    if not job.attempts:
         return ""
-    last = known.retries[-1]
+    last = job.attempts[-1]
     return f"attempt {last.attempt} ended: {last.reason}; {last.retry_rule}"
 
 

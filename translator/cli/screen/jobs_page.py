@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ...app.session import Session
-    from ...app.views.line import JobLine
+    from ...view.line import JobLine
     from .paint import Brush, Piece
     from .state import State
 

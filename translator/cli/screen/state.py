@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ...app.jobs.tails import Stream, Tail
 from .jobs_page import GROUP
 from .tasks import find, grid, moved, next_failed
 
@@ -14,31 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...app.jobs.progress import Progress
-    from ...app.usage import Usage
-    from ...app.views.line import JobLine
-    from ...monitor.poll import View
-    from ...monitor.task_status import TaskView
-
-
-class Tail(Struct, frozen=True, kw_only=True):
-    """The last lines of a task's log."""
-
-    job: str = ""
-    task: str = ""
-    stream: str = "stdout"
-    lines: tuple[str, ...] = ()
+    from ...view.job import JobView
+    from ...view.line import JobLine
+    from ...view.task import TaskView, Usage
 
 
 class World(Struct, frozen=True, kw_only=True):
     """The result of the last poll; `polled` is false before the first. `problem`: why states may be old.
 
-    `line` describes the open job; `usages` has the name of a job and the usage of its roles.
+    `job` is the open job; `usages` has the name of a job and the usage of its roles.
     """
 
     polled: bool = False
     jobs: tuple[JobLine, ...] = ()
-    view: View | None = None
-    line: JobLine | None = None
+    job: JobView | None = None
     usages: tuple[str, tuple[Usage, ...]] = ("", ())
     progress: Progress | None = None
     tail: Tail = field(default_factory=Tail)
@@ -51,8 +41,6 @@ def with_line(jobs: tuple[JobLine, ...], line: JobLine) -> tuple[JobLine, ...]:
 
 
 Page = Literal["jobs", "job"]
-Stream = Literal["", "stdout", "stderr"]
-"""The stream of a task that is shown; "": standard error of a failed task if not empty, else standard output."""
 Kind = Literal["quit", "ended", "cancel", "shell", "stop", "redraw"]
 EVENTS: dict[str, Kind] = {"ended": "ended", "stop": "stop", "redraw": "redraw"}
 """The requests of events that do not depend on the page."""

@@ -6,12 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ...folded_names import by_numbers
+from ...times import seconds_since_1970
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...app.views.line import JobLine
-    from ...monitor.task_status import TaskView
+    from ...view.line import JobLine
+    from ...view.task import TaskView
 
 MARKS: dict[str, str] = {
     "FAILED": "X",
@@ -47,7 +48,9 @@ def counts_of(things: Iterable[JobLine | TaskView]) -> list[tuple[str, int]]:
 
 def failed(tasks: Iterable[TaskView]) -> list[TaskView]:
     """Return the failed tasks, the latest failure first."""
-    return sorted((task for task in tasks if task.state == "FAILED"), key=lambda task: -(task.ended_at or 0))
+    return sorted(
+        (task for task in tasks if task.state == "FAILED"), key=lambda task: -(seconds_since_1970(task.ended_at) or 0)
+    )
 
 
 def first_to_look_at(tasks: Sequence[TaskView]) -> TaskView | None:

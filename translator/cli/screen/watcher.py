@@ -9,24 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ...app.jobs.changes import MIN_INTERVAL, JobLines
-from ...app.jobs.job_sites import JobSites
-from ...app.jobs.polling import BY_A_PERSON
-from ...app.jobs.progress import progress_of, report_files
-from ...app.jobs.refresh import refresh
-from ...app.jobs.waiting import TICK, Pace
-from ...app.usage import usages_of
-from ...app.views.line import job_line
+from ...app.jobs.changes import JobLines
+from ...app.jobs.open_job import OpenJob
+from ...app.jobs.waiting import TICK
 from ...errors import PaislurmError
-from ...monitor.job_files import needs_answer
 from .state import World, with_line
-from .tails import Tails
+from .tasks import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from ...app.session import Session
-    from ...monitor.poll import View
     from .state import State
 
 LEAVE_SECONDS = 2.0
@@ -37,36 +30,6 @@ MEASURE_SECONDS = 60.0
 """Seconds between queries of usage; Slurm samples every 30 s. Source: slurm.conf(5), JobAcctGatherFrequency."""
 REST = 3.0
 """The pause after a poll, as a multiple of its duration."""
-
-
-class _JobPoll:
-    """Polls of one job, when its files have changed or a poll is due; `asked`: Slurm was just polled."""
-
-    def __init__(self, session: Session, name: str, *, asked: bool) -> None:
-        self._session = session
-        self._folder = session.store.find(name, user=session.user)
-        self._pace = Pace(0)
-        self._last: View | None = None
-        self._sites = JobSites(session)
-        self._later = self._sites.interval()
-        self._max_age = self._later if asked else BY_A_PERSON
-
-    def poll(self, now: float, *, fresh: bool) -> View | None:
-        """Return the state of the job; None without a change. `fresh` as in `JobLines`."""
-        if not self._pace.due(now):
-            return None
-        if self._last is not None:
-            soon = needs_answer(self._last) or (fresh and self._last.job_status.state == "WAITING")
-            self._max_age = min(BY_A_PERSON, self._later) if soon else self._later
-        view = refresh(self._session, self._folder, max_age=self._max_age)
-        self._later = self._sites.of(view.history).poll_interval
-        folder, attempt = view.folder, view.history.attempt
-        if view != self._last:
-            paths = (folder.journal, folder.result(attempt), *report_files(folder, attempt))
-            self._pace = Pace(MIN_INTERVAL, *paths)
-            self._pace.due(now)
-        self._last = view
-        return view
 
 
 class Watcher:
@@ -83,8 +46,7 @@ class Watcher:
         self._over = threading.Event()
         self._news = threading.Event()
         self._jobs = JobLines(session, names)
-        self._job: tuple[str, _JobPoll] | None = None
-        self._tails = Tails(session)
+        self._job: tuple[str, OpenJob] | None = None
         self._used_at = time.monotonic()
         self._measured = ("", 0.0)
         self._polls = (self._poll, self._read_tail, self._measure)
@@ -106,7 +68,7 @@ class Watcher:
         self._state, before, self._used_at = state, self._state, time.monotonic()
         if state.page == "jobs" and before.page != "jobs":
             self._job = None
-            self._change(view=None)
+            self._change(job=None)
         if (state.page == "jobs", state.job) != (before.page == "jobs", before.job):
             self._news.set()
 
@@ -171,19 +133,18 @@ class Watcher:
             return
         job = self._job
         if job is None or job[0] != state.job:
-            job = self._job = (state.job, _JobPoll(self._session, state.job, asked=self.world.polled))
-        view = job[1].poll(now, fresh=fresh)
+            job = self._job = (state.job, OpenJob(self._session, state.job, asked=self.world.polled))
+        shown = job[1].poll(now, fresh=fresh)
         # The user may have left the page meanwhile.
-        if view is not None and self._job is job:
-            progress = None if view.job_status.ended else progress_of(view.folder, view.history, view.tasks)
-            line = job_line(view)
-            jobs = with_line(self.world.jobs, line)
-            self._change(polled=True, jobs=jobs, line=line, view=view, progress=progress, problem=view.backend_error)
+        if shown is not None and self._job is job:
+            jobs, problem = with_line(self.world.jobs, shown), shown.backend_error or ""
+            self._change(polled=True, jobs=jobs, job=shown, progress=job[1].progress(), problem=problem)
 
     def _read_tail(self) -> None:
-        view, state = self.world.view, self._state
-        if view is not None and view.folder.name == state.job and state.page != "jobs":
-            self._change(tail=self._tails.read(view, state))
+        shown, state, job = self.world.job, self._state, self._job
+        if shown is not None and job is not None and shown.name == job[0] == state.job and state.page != "jobs":
+            task = find(shown.tasks, state.task)
+            self._change(tail=job[1].tail(task.name if task is not None else "", state.stream))
 
     def _is_used(self, now: float) -> bool:
         """Return whether a key was pressed recently."""
@@ -191,17 +152,13 @@ class Watcher:
 
     def _measure(self) -> None:
         """Query the usage of the open job's tasks while the screen is in use."""
-        view, now = self.world.view, time.monotonic()
-        if view is None or view.job_status.state != "RUNNING" or not self._is_used(now):
+        shown, job, now = self.world.job, self._job, time.monotonic()
+        if shown is None or job is None or shown.state != "RUNNING" or not self._is_used(now):
             return
-        job, until = self._measured
-        if job != view.folder.name or now >= until:
-            self._measured = (view.folder.name, now + MEASURE_SECONDS)
-            try:
-                found = usages_of(self._session, view)
-            except PaislurmError:
-                found = ()
-            self._change(usages=(view.folder.name, found))
+        name, until = self._measured
+        if name != shown.name or now >= until:
+            self._measured = (shown.name, now + MEASURE_SECONDS)
+            self._change(usages=(shown.name, job[1].usages()))
 
     def _change(self, **changes: Any) -> None:
         """Update the world, and wake the screen after a change."""

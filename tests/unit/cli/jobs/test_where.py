@@ -20,9 +20,10 @@ from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed, missing
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.usage import RunningRole, usages_of_steps
-from paislurm.translator.monitor.task_status import TaskView
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_plan import KeptResources
+from paislurm.translator.times import aware
+from paislurm.translator.view.task import TaskView
 from tests.children import child
 from tests.cluster.processes import wait_until
 
@@ -216,7 +217,7 @@ class Said:
 
 def running_role(name: str, count: int, step: int, component: int | None, ago: int = 60) -> RunningRole:
     tasks = [
-        TaskView(role=name, index=index, task_attempt=0, state="RUNNING", node="n1", started_at=NOW - ago)
+        TaskView(role=name, index=index, task_attempt=0, state="RUNNING", node="n1", started_at=aware(NOW - ago))
         for index in range(count)
     ]
     return RunningRole(name=name, component=component, step=step, tasks=tasks, requested=KeptResources(cpus=4))

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.app.views.line import JobLine
 from paislurm.translator.cli.output.job_table import (
     COLUMNS,
     DEFAULT_COLUMNS,
@@ -19,6 +18,7 @@ from paislurm.translator.cli.output.job_table import (
     sorted_lines,
 )
 from paislurm.translator.times import aware
+from paislurm.translator.view.line import JobLine
 
 NOW = 100_000
 

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.cli.output.task_table import FEW, MAX_FAILED, TaskFilter, task_rows
-from paislurm.translator.monitor.task_status import TaskView
+from paislurm.translator.times import aware
+from paislurm.translator.view.task import TaskView
 
 
 def task(index: int, **changes: Any) -> TaskView:
     values: dict[str, Any] = {"role": "worker", "index": index, "task_attempt": 0, "state": "RUNNING"}
-    return TaskView(**{**values, "node": f"gpu{index // 4 + 1:03}", "started_at": 1000 + index, **changes})
+    return TaskView(**{**values, "node": f"gpu{index // 4 + 1:03}", "started_at": aware(1000 + index), **changes})
 
 
 def test_five_hundred_equal_tasks_share_one_row() -> None:

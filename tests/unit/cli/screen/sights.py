@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from paislurm.translator.app.jobs.progress import Progress
+from paislurm.translator.app.jobs.tails import Tail
 from paislurm.translator.app.session import user_name
-from paislurm.translator.app.views.line import JobLine
-from paislurm.translator.cli.screen.state import Tail, World
-from paislurm.translator.monitor.job_status import JobStatus
-from paislurm.translator.monitor.poll import View
-from paislurm.translator.monitor.task_status import TaskView
-from paislurm.translator.state.history import History
-from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import JobRole
+from paislurm.translator.cli.screen.state import World
 from paislurm.translator.times import aware
+from paislurm.translator.view.job import JobView
+from paislurm.translator.view.line import JobLine
+from paislurm.translator.view.task import TaskView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paislurm.translator.monitor.job_status import State
+    from paislurm.translator.view.states import State
 
 NOW = 1_700_000_000
 
@@ -47,20 +45,13 @@ def task(index: int, state: State, role: str = "worker", **changes: Any) -> Task
         "started_at": None if state == "WAITING" else NOW - 600, "ended_at": ends.get(state),
         "exit_code": 255 if state == "FAILED" else None, "exit_status": 3 if state == "FAILED" else None,
     }  # fmt: skip
-    return TaskView(**(values | changes))
+    values |= changes
+    return TaskView(**values | {key: aware(value) for key, value in values.items() if key.endswith("_at")})
 
 
-def view(tasks: Sequence[TaskView], name: str = "train", state: State = "RUNNING", **changes: Any) -> View:
+def view(tasks: Sequence[TaskView], name: str = "train", state: State = "RUNNING", **changes: Any) -> JobView:
     """Return a job with these tasks."""
-    ended = state in ("SUCCEEDED", "FAILED", "STOPPED")
-    status = JobStatus(state=state, code=255 if state == "FAILED" else None, reason=f"why {name} is so", ended=ended)
-    roles = tuple(
-        JobRole(name=role, folder=f"{place}-{role}", instances=sum(task.role == role for task in tasks))
-        for place, role in enumerate(dict.fromkeys(task.role for task in tasks))
-    )
-    known = History(job=name, user=user_name(), backend="slurm", roles=roles, job_id="1234", submitted=NOW - 3600)
-    folder = JobFolder(path=Path("/home/jobs") / f"{user_name()}~{name}")
-    return View(**({"folder": folder, "history": known, "job_status": status, "tasks": tuple(tasks)} | changes))
+    return JobView(**structs.asdict(line(name, state)) | {"tasks": tuple(tasks)} | changes)
 
 
 def many_jobs(count: int) -> tuple[JobLine, ...]:
@@ -77,12 +68,12 @@ def training(count: int = 64) -> World:
     done = sum(each.completed for each in tasks)
     return World(
         polled=True,
-        view=shown,
+        job=shown,
         progress=Progress(
             words=f"{done} of {len(tasks)} tasks completed, 2 failed", done=done, total=len(tasks), failed=2
         ),
         tail=Tail(
-            job=shown.folder.name,
+            job=shown.name,
             task="worker-33",
             stream="stderr",
             lines=(*(f"step {k}" for k in range(200)), "RuntimeError: CUDA out of memory"),

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
+from paislurm.translator.app.jobs.tails import Tail, shown_lines
 from paislurm.translator.app.session import Session, user_name
-from paislurm.translator.app.usage import Usage
 from paislurm.translator.cli.screen.frame import HELP, frame
-from paislurm.translator.cli.screen.state import State, Tail, World
-from paislurm.translator.cli.screen.tails import shown_lines
-from paislurm.translator.state.records import Retry
+from paislurm.translator.cli.screen.state import State, World
+from paislurm.translator.view.parts import AttemptView
+from paislurm.translator.view.task import Usage
 
 from .sights import NOW, line, many_jobs, task, training, view
 
@@ -86,7 +86,8 @@ def test_a_wide_window_shows_run_time_and_time_limit() -> None:
     times = [row[row.index("1h") :].split()[1] for row in shown(world, State(), 160)[2:5]]
     assert times == ["00:12:34/01:00:00", "00:01:01", "-/1-00:00:00"]
     assert shown(world, State(), 80)[1].split()[-1] == "AGE"
-    opened = replace(training(), line=jobs[0])
+    opened = training()
+    opened = replace(opened, job=replace(opened.job, started_at=jobs[0].started_at, time_limit=3600))
     assert shown(opened, State(page="job", job=JOB))[0].endswith("submitted 1h ago  ran 00:12:34 of 01:00:00")
 
 
@@ -136,26 +137,24 @@ def test_five_hundred_tasks_leave_room_for_the_log(width: int, height: int) -> N
 def test_a_long_name_does_not_hide_the_state() -> None:
     name = "grid-" * 12
     rows = shown(
-        World(polled=True, view=view([task(0, "RUNNING")], name)), State(page="job", job=f"{user_name()}~{name}")
+        World(polled=True, job=view([task(0, "RUNNING")], name)), State(page="job", job=f"{user_name()}~{name}")
     )
     assert rows[:2] == [name, "RUNNING  job 1234  submitted 1h ago"]
 
 
 def test_a_running_attempt_shows_how_the_previous_one_ended() -> None:
-    retry = Retry(
-        happened_at=NOW, attempt=0, exit_code=255, behaviour="unknown", reason="task worker-1 failed with status 3",
-        retry_rule="retry 1 of 2", retry_at=NOW, retries=1, used_retries=1, transient_retries=0, blamed_nodes=(),
-        backend_state="FAILED", started_at=NOW, ended_at=NOW,
+    retry = AttemptView(
+        attempt=0, exit_code=255, behaviour="unknown", reason="task worker-1 failed with status 3",
+        retry_rule="retry 1 of 2", backend_state="FAILED", blamed_nodes=(), started_at=None, ended_at=None,
+        retry_at=None,
     )  # fmt: skip
-    now = view([task(0, "RUNNING")])
-    status = replace(now.job_status, reason="")
-    again = replace(now, history=replace(now.history, retries=(retry,), attempt=1), job_status=status)
-    rows = shown(World(polled=True, view=again), State(page="job", job=JOB))
+    again = view([task(0, "RUNNING")], reason=None, attempts=(retry,), attempt=1)
+    rows = shown(World(polled=True, job=again), State(page="job", job=JOB))
     assert rows[:2] == [
         "train  RUNNING  job 1234  attempt 1  submitted 1h ago",
         "attempt 0 ended: task worker-1 failed with status 3; retry 1 of 2",
     ]
-    rows = shown(World(polled=True, view=replace(now, job_status=status)), State(page="job", job=JOB))
+    rows = shown(World(polled=True, job=replace(again, attempts=(), attempt=0)), State(page="job", job=JOB))
     assert not any("ended" in row for row in rows)
 
 
@@ -178,10 +177,10 @@ def test_a_question_is_shown_at_the_bottom() -> None:
 @pytest.mark.parametrize("page", ["jobs", "job"])
 def test_control_characters_are_escaped(page: str) -> None:
     bad = view([task(0, "FAILED", HOSTILE, node=HOSTILE)], HOSTILE)
-    name = bad.folder.name
+    name = bad.name
     jobs = (line(HOSTILE, "FAILED", reason=HOSTILE, job_id=HOSTILE, advice=HOSTILE),)
     world = World(
-        polled=True, jobs=jobs, view=bad, problem=HOSTILE,
+        polled=True, jobs=jobs, job=bad, problem=HOSTILE,
         tail=Tail(job=name, task=f"{HOSTILE}-0", lines=shown_lines(HOSTILE.encode())),
     )  # fmt: skip
     for question in ("", "cancel", "words", "help"):

@@ -10,15 +10,19 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
+from paislurm.translator.app.jobs import tails as tails_module
 from paislurm.translator.app.jobs.job_sites import JobSites
+from paislurm.translator.app.jobs.tails import Tails
 from paislurm.translator.app.session import Session
-from paislurm.translator.cli.screen import tails as tails_module
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
-from paislurm.translator.cli.screen.tails import Tails
 from paislurm.translator.cli.screen.watcher import Watcher
+from paislurm.translator.monitor.job_status import JobStatus
+from paislurm.translator.monitor.poll import View
 from paislurm.translator.monitor.polling.shared_results import PollResult
+from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.records import JobRole
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import leave_result, observed, task
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Observation, RunFolder
     from paislurm.translator.cli.screen.state import Page
     from paislurm.translator.monitor.polling.shared_results import Ask
-    from paislurm.translator.state.history import History
 
     from ...monitor.jobs import FakeBackend
 
@@ -75,7 +78,7 @@ def test_the_watcher_polls_all_jobs_and_then_the_open_one(
     assert [(line.name, line.state) for line in watcher.world.jobs] == [(ME, "RUNNING")]
     watcher.aim(State(page="job", job=ME))
     wait_until(lambda: watcher.world.tail.lines, "a log to be read")
-    view, tail, progress = watcher.world.view, watcher.world.tail, watcher.world.progress
+    view, tail, progress = watcher.world.job, watcher.world.tail, watcher.world.progress
     assert view is not None
     assert [task.state for task in view.tasks] == ["RUNNING", "FAILED"]
     assert progress is not None
@@ -90,33 +93,33 @@ def test_the_list_shows_the_same_state_as_the_page_of_a_job(
     wait_until(lambda: watcher.world.polled, "jobs to be looked at")
     assert [line.state for line in watcher.world.jobs] == ["RUNNING"]
     watcher.aim(State(page="job", job=ME))
-    wait_until(lambda: watcher.world.view, "the job to be looked at")
+    wait_until(lambda: watcher.world.job, "the job to be looked at")
     leave_result(folder, outcome="failed", exit_code=255, reason="too bad", tasks=[task(0), task(1, state="FAILED")])
     slurm.observations[JobId("7")] = observed("FAILED", final=True)
-    wait_until(lambda: watcher.world.view and watcher.world.view.job_status.ended, "the end to be seen")
+    wait_until(lambda: watcher.world.job and watcher.world.job.ended, "the end to be seen")
     never_again = threading.Event()
     monkeypatch.setattr(watcher._jobs, "poll", lambda _: never_again.wait(60) and None)
     watcher.aim(State(job=ME))
     assert [(line.state, line.reason) for line in watcher.world.jobs] == [("FAILED", "too bad")]
-    assert watcher.world.view is None, "nor does the page come back as it was"
+    assert watcher.world.job is None, "nor does the page come back as it was"
     never_again.set()
 
 
 def test_a_page_is_refreshed_when_it_is_reopened(watching: Callable[[State], Watcher]) -> None:
     watcher = watching(State(page="job", job=ME))
     for _ in range(2):
-        wait_until(lambda: watcher.world.view, "the job to be looked at")
+        wait_until(lambda: watcher.world.job, "the job to be looked at")
         watcher.aim(State(job=ME))
         wait_until(lambda: watcher.world.jobs, "jobs to be looked at")
         watcher.aim(State(page="job", job=ME))
-    wait_until(lambda: watcher.world.view, "the job to be looked at again")
+    wait_until(lambda: watcher.world.job, "the job to be looked at again")
 
 
 def test_a_task_report_is_shown_at_once_without_other_reads(
     watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder
 ) -> None:
     watcher = watching(State(page="job", job=ME))
-    wait_until(lambda: watcher.world.view, "the job to be looked at")
+    wait_until(lambda: watcher.world.job, "the job to be looked at")
     looks = slurm.queries
     write_reports(folder, REPORTS + "exit 0 0 0 0 0 0 success 130\n")
     wait_until(lambda: watcher.world.progress and watcher.world.progress.done == 2, "the end of a task to be seen")
@@ -221,7 +224,10 @@ def test_logs_are_read_during_a_slurm_query(
 def test_a_log_is_fetched_when_its_task_is_selected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is on the way, nobody says that nothing is printed."""
     folder = JobFolder(path=tmp_path / "train")
-    shown = sights.view([sights.task(0, "RUNNING"), sights.task(1, "RUNNING")], folder=folder)
+    known = History(job="train", user=ME, roles=(JobRole(name="worker", folder="0-worker", instances=2),))
+    status = JobStatus.so_far("RUNNING", "")
+    both = (sights.task(0, "RUNNING"), sights.task(1, "RUNNING"))
+    shown = View(folder=folder, history=known, job_status=status, tasks=both)
     brought: list[tuple[tuple[str, int], ...]] = []
 
     def fetch(_: Session, __: History, wanted: RunFolder) -> None:
@@ -232,7 +238,7 @@ def test_a_log_is_fetched_when_its_task_is_selected(tmp_path: Path, monkeypatch:
         log.write_text(f"epoch of {index}\n", encoding="utf-8")
 
     monkeypatch.setattr(tails_module, "fetch", fetch)
-    tails, first, second = Tails(Session()), State(page="job"), State(page="job", task="worker-1")
-    lines = [tails.read(shown, state).lines for state in (first, first, second)]
+    tails = Tails(Session())
+    lines = [tails.read(shown, name, "").lines for name in ("worker-0", "worker-0", "worker-1")]
     assert lines == [("epoch of 0",), ("epoch of 0",), ("epoch of 1",)]
     assert brought == [(("logs/0-worker", 0),), (("logs/0-worker", 1),)]

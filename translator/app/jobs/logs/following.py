@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....state.task_reports import read_peers
-from ...places import FEW_PAGES, TaskPlace, may_have_pages, page_line, web_pages
+from ....times import aware
+from ....view.task import TaskView
+from ...places import FEW_PAGES, may_have_pages, web_pages
 from ...results.fetching import Fetcher
 from ..refresh import refresh
 from ..waiting import MAX_INTERVAL, known_ends, wait_for_ends
@@ -15,8 +17,8 @@ from .targets import bring_logs, targets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from ....monitor.poll import View
     from ....state.job_folder import JobFolder
+    from ....view.job import JobView
     from ...session import Session
     from ..waiting import Progress
     from .lines import Printer
@@ -56,7 +58,7 @@ def follow_jobs(
     *,
     progress: Callable[[JobFolder], Progress | None] = lambda _: None,
     max_age: float | None = None,
-) -> Iterator[View]:
+) -> Iterator[JobView]:
     """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_ends`.
 
     `progress` returns a display of the progress.
@@ -85,12 +87,12 @@ def follow_jobs(
             tasks=job.tasks,
             progress=progress(job.folder),
         )
-        [view] = known_ends(ends)
+        [ended] = known_ends(ends)
         opened[number].print_last()
-        yield view
+        yield ended
 
 
-def follow(session: Session, folder: JobFolder, selection: LogSelection, printer: Printer) -> View:
+def follow(session: Session, folder: JobFolder, selection: LogSelection, printer: Printer) -> JobView:
     """Print new output until a job has ended, and return its end."""
     return next(follow_jobs(session, targets([folder], selection), selection, printer))
 
@@ -124,12 +126,12 @@ class PageLines:
             return
         self._is_due = False
         places = [
-            TaskPlace(
-                role=self._roles[role].name, index=index, node="", address=peer.address, ports=peer.ports,
-                is_running=True,
+            TaskView(
+                role=self._roles[role].name, index=index, task_attempt=0, state="RUNNING", started_at=aware(0),
+                node_address=peer.address or None, ports_by_label=peer.ports,
             )
             for (role, index), peer in sorted(peers.items())
             if role < len(self._roles)
         ]  # fmt: skip
         for page in web_pages(self._folder, places)[:FEW_PAGES]:
-            self._session.say(page_line(page))
+            self._session.say(page.text)

@@ -23,9 +23,8 @@ from .values import points
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ....monitor.failure import Failure
-    from ....monitor.poll import View
     from ....state.records import Dependency
+    from ....view.job import JobView
     from ...input.source import Source
     from ...session import Session
     from .group import Group
@@ -73,10 +72,9 @@ class Sweep(Struct, frozen=True, kw_only=True):
         jobs = tuple(each.printed for each in self.submitted)
         return SubmittedSweep(group=self.group, jobs=jobs, present=self.present, dry_run=dry_run)
 
-    def ended(self, views: Mapping[str, View], failures: Mapping[str, Failure | None]) -> EndedSweep:
-        """Return the ends of the jobs as a record for JSON; both arguments are by names of folders."""
-        names = {each.folder.name: each for each in self.submitted}
-        jobs = tuple(each.ended(views[name], failures[name]) for name, each in names.items())
+    def ended(self, found: Mapping[str, JobView]) -> EndedSweep:
+        """Return the ends of the jobs as a record for JSON; `found` is by names of folders."""
+        jobs = tuple(each.ended(found[each.folder.name]) for each in self.submitted)
         return EndedSweep(group=self.group, jobs=jobs, present=self.present, dry_run=False)
 
 

@@ -44,7 +44,6 @@ def command(session: Session, site: str | None, job: str | None, *, as_calls: bo
     """
     from ....app.call_log import slurm_calls
     from ....app.monitoring import go_on_in_another, monitor_job, run_monitor
-    from ....monitor.job_files import outlive_warning
     from ...output.tables import print_calls
 
     if as_calls:
@@ -57,7 +56,8 @@ def command(session: Session, site: str | None, job: str | None, *, as_calls: bo
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     # On TERM a monitor makes way for the next one at once; so a monitor of another version can take over.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    outlive_warning()
+    # SIGXCPU at the soft limit would terminate the process. Child processes would inherit an ignored signal.
+    signal.signal(signal.SIGXCPU, lambda _, __: None)
     worked = monitor_job(session, job, site, once=once) if job else run_monitor(session, site, once=once)
     if worked is None:
         return go_on_in_another(session, [*(["--site", site] if site else []), *(["--json"] if as_json else [])])

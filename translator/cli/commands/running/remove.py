@@ -28,7 +28,7 @@ ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 @click.option(
     "--older-than", metavar="AGE", callback=age, help="Only jobs that ended at least this long ago, such as `30d`."
 )
-@states_option(ENDS, "Only jobs that ended in this state")
+@states_option("Only jobs that ended in this state", ENDS)
 @click.option("--keep-logs", is_flag=True, help="Remove only working directories and code; keep records and logs.")
 @click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")

@@ -37,15 +37,13 @@ def command(
     the waiting, not the jobs.
     """
     from ....app.jobs.selecting import asks_for_several, named_groups, select
-    from ....app.views.job import Jobs
-    from ....app.views.of_poll import job_view
+    from ....view.job import Jobs
     from ...output.several import exit_code
     from ...progress.shown import log_ends
 
     folders = select(session.store, jobs, user=session.user, last=last)
     groups = named_groups(session.store, jobs, user=session.user)
-    views = log_ends(session, folders, groups, first=first, quiet=as_json, timeout=timeout)
+    ended = log_ends(session, folders, groups, first=first, quiet=as_json, timeout=timeout)
     if as_json:
-        documents = tuple(job_view(session, view) for view in views)
-        print_json(Jobs(jobs=documents) if len(folders) > 1 or asks_for_several(jobs, last=last) else documents[0])
-    return max(map(exit_code, views))
+        print_json(Jobs(jobs=tuple(ended)) if len(folders) > 1 or asks_for_several(jobs, last=last) else ended[0])
+    return max(map(exit_code, ended))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import STATES, WholeNumber, examples, json_option, pass_session, since_time, states_option
+from ...options import WholeNumber, examples, json_option, pass_session, since_time, states_option
 from ...output.console import log
 from ...shell.candidates import columns as column_names
 from ...shell.candidates import groups, jobs_and_groups
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 @click.argument("words", metavar="[JOB]...", nargs=-1, shell_complete=jobs_and_groups)
 @click.option("--all", "everything", is_flag=True, help="Include earlier jobs whose name was used again.")
-@states_option([*STATES, "UNKNOWN"], "Only jobs in this state")
+@states_option("Only jobs in this state")
 @click.option("--group", metavar="GROUP", shell_complete=groups, help="Show the jobs of a sweep, with parameters.")
 @click.option(
     "--since",

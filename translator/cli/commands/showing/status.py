@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import STATES, examples, jobs_arguments, json_option, pass_session, states_option
+from ...options import TASK_STATES, examples, jobs_arguments, json_option, pass_session, states_option
 from ...output.console import print_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 )
 @jobs_arguments
 @click.option("--failed", is_flag=True, help="Show only tasks that failed.")
-@states_option(STATES, "Show only tasks in this state")
+@states_option("Show only tasks in this state", TASK_STATES)
 @click.option(
     "--task", "patterns", multiple=True, metavar="PATTERN", help="Show only tasks whose role or name matches."
 )
@@ -51,12 +51,12 @@ def command(
     Similar tasks of a large job share a row. More than five jobs get one row each, and the reasons of failures. The
     exit code does not show whether a job failed; use `wait` for that.
     """
+    from ....app.job_view import job_view, one_or_several
     from ....app.jobs.refresh import say_doubts, views_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select
+    from ....app.jobs.several import Several
     from ....app.report.gather import uses_of_jobs
-    from ....app.results.failure import failure_of
     from ....app.usage import usages_of_jobs
-    from ....app.views.of_poll import one_or_several
     from ...output.several import print_several
     from ...output.tables import print_cost, print_usages
     from ...output.task_table import TaskFilter
@@ -67,14 +67,15 @@ def command(
     uses = uses_of_jobs(session, views) if cost else []
     usages = usages_of_jobs(session, views) if usage else []
     if as_json:
-        many = asks_for_several(jobs, last=last)
-        print_json(one_or_several(session, views, wanted.chosen, several=many, uses=uses, usages=usages))
+        print_json(
+            one_or_several(session, views, wanted.chosen, uses, usages, many=asks_for_several(jobs, last=last))
+        )
     elif len(views) > 1:
-        print_several(session, views, named_groups(session.store, jobs, user=session.user), wanted)
+        print_several(session, Several(session, views), named_groups(session.store, jobs, user=session.user), wanted)
     else:
-        print_view(views[0], failure_of(session, views[0]), session.now(), wanted, every=every, ports=ports)
+        print_view(job_view(session, views[0]), session.now(), wanted, every=every, ports=ports)
     if not as_json:
-        print_usages(views, usages)
+        print_usages([view.folder.name for view in views], usages)
         print_cost(uses)
     say_doubts(session, views)
     return 0

@@ -1,27 +1,14 @@
-"""A job on one line, for `list` and `watch`; computed without its tasks and logs."""
+"""A job on one line, for `list` and `watch`. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from ...monitor.job_status import State
-from ...monitor.status import ended_at, expected_start_at, node_list, started_at
-from ...monitor.waits import advice
-from ...state.address import parse
-from ...state.kept_plan import kept_plan
-from ...times import Time, aware, elapsed_seconds, seconds_of, seconds_since_1970
-from ..session import user_name
-
-if TYPE_CHECKING:
-    from ...monitor.job_status import JobStatus
-    from ...monitor.poll import View
-    from ...state.history import History
-    from ...state.job_folder import JobFolder
-    from ...state.kept_plan import KeptPlan
+from ..times import Time, elapsed_seconds, seconds_since_1970
+from .states import State, state_text
 
 
 class JobLine(Struct, frozen=True, kw_only=True):
@@ -96,6 +83,16 @@ class JobLine(Struct, frozen=True, kw_only=True):
         return self.state == "SUCCEEDED"
 
     @property
+    def state_text(self) -> str:
+        """The state; of a failed or stopped job, with the exit code and OpenPAI's name of that code."""
+        return state_text(self.state, self.exit_code)
+
+    @property
+    def sentence(self) -> str:
+        """The name, the state and the reason, in a sentence."""
+        return f"{self.name} {self.state_text}" + (f": {self.reason}" if self.reason else "")
+
+    @property
     def begun_at(self) -> int:
         """When the last attempt was submitted, or else the job was created, in seconds since 1970; 0 if unknown."""
         return seconds_since_1970(self.submitted_at or self.created_at) or 0
@@ -108,11 +105,6 @@ class JobLine(Struct, frozen=True, kw_only=True):
         since = None if self.state == "WAITING" else seconds_since_1970(self.started_at)
         return elapsed_seconds(since, seconds_since_1970(self.ended_at), now)
 
-    @property
-    def short_name(self) -> str:
-        """The name, without the user's own `user~`."""
-        return self.name.removeprefix(f"{user_name()}~")
-
 
 class Listing(Struct, frozen=True, kw_only=True):
     """The jobs of a list."""
@@ -123,66 +115,18 @@ class Listing(Struct, frozen=True, kw_only=True):
     """The name of the sweep, if these are its jobs."""
 
 
-def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobLine:
-    """Return the line of a job from its journal and status, without its nodes and tasks."""
-    user, _, job = parse(folder.name).name.partition("~")
-    return JobLine(
-        name=folder.name,
-        job=known.job or job or None,
-        user=known.user or user or None,
-        state=status.state,
-        exit_code=status.code,
-        reason=status.reason or None,
-        ended=status.ended,
-        attempt=known.attempt,
-        retries=known.counters.total,
-        backend=known.backend or None,
-        job_id=known.job_id or None,
-        created_at=aware(known.created or None),
-        submitted_at=aware(known.submitted),
-        started_at=None,
-        ended_at=None,
-        virtual_cluster=known.virtual_cluster or None,
-        partition=known.partition or None,
-        folder=str(folder.path),
-        task_count=known.tasks,
-        completed=None,
-        waits_began_at=aware(status.since),
-        advice=advice(status.waits) or None,
-        group=known.group or None,
-        sweep=known.sweep,
-    )
+class Reason(NamedTuple):
+    """The reason for the state of one or more jobs, and their names."""
+
+    state: str
+    text: str
+    names: tuple[str, ...]
 
 
-def job_line(view: View, plan: KeptPlan | None = None) -> JobLine:
-    """Return the line of a job; `plan` is read if it is not given."""
-    return replace(
-        line_of_status(view.folder, view.history, view.job_status),
-        started_at=aware(started_at(view)),
-        ended_at=aware(ended_at(view)),
-        expected_start_at=aware(expected_start_at(view)),
-        node_list=node_list(view) or None,
-        completed=sum(task.completed for task in view.tasks) if view.tasks else None,
-        time_limit=asked_of(view, plan).time_limit,
-    )
-
-
-class Asked(NamedTuple):
-    """The request of a job after all changes: its time limit in seconds, and the GPUs of all its tasks."""
-
-    account: str | None
-    time_limit: int | None
-    job_gpus: int
-
-
-def asked_of(view: View, plan: KeptPlan | None = None) -> Asked:
-    """Return the request of a job; `plan` is read if it is not given."""
-    plan = plan or kept_plan(view.folder.path)
-    options = dict(plan.directives)
-    for change in view.history.changes:
-        options |= change.values
-    try:
-        limit = seconds_of(options.get("time", ""))
-    except ValueError:
-        limit = None
-    return Asked(options.get("account") or None, limit, plan.gpu_count)
+def by_reason(jobs: Iterable[tuple[str, str, str]]) -> list[Reason]:
+    """Group jobs, as (name, state, reason), by state and reason; return the largest group first."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, state, text in jobs:
+        found.setdefault((state, text), []).append(name)
+    reasons = [Reason(state, text, tuple(names)) for (state, text), names in found.items()]
+    return sorted(reasons, key=lambda reason: -len(reason.names))

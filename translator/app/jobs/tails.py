@@ -5,60 +5,68 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ...app.jobs.logs.task_log import has_one_log
-from ...app.results.fetching import fetch, run_folder_with_logs
-from ...app.results.tail import open_log
 from ...errors import BackendError
 from ...terminal_text import escape_control
-from .state import Tail
-from .tasks import find
+from ..results.fetching import fetch, run_folder_with_logs
+from ..results.tail import open_log
+from .logs.task_log import has_one_log
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...app.session import Session
     from ...monitor.poll import View
-    from ...monitor.task_status import TaskView
     from ...state.records import JobRole
-    from .state import State, Stream
+    from ...view.task import TaskView
+    from ..session import Session
 
 MAX_BYTES, MAX_LINES = 1 << 18, 2000
 FETCH_SECONDS = 5.0
 """The least seconds between two copies of a log from a login node."""
+Stream = Literal["", "stdout", "stderr"]
+"""The stream of a task that is shown; "": standard error of a failed task if not empty, else standard output."""
+
+
+class Tail(Struct, frozen=True, kw_only=True):
+    """The last lines of a task's log."""
+
+    job: str = ""
+    task: str = ""
+    stream: str = "stdout"
+    lines: tuple[str, ...] = ()
 
 
 class Tails:
-    """The last lines of the chosen task."""
+    """The last lines of one task of a job at a time."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._stamp: tuple[object, ...] = ()
         self._last = Tail()
-        self._fetched = ""
-        self._fetch_at = 0.0
+        self._fetched, self._fetch_at = "", 0.0
 
-    def read(self, view: View, state: State) -> Tail:
-        """Return the last lines of a job's chosen task; the same object as before without new lines."""
-        task = find(view.tasks, state.task)
+    def read(self, view: View, name: str, stream: Stream) -> Tail:
+        """Return the last lines of a task; the same object as before without new lines."""
+        task = next((task for task in view.tasks if task.name == name), None)
         if task is None:
             return Tail(job=view.folder.name)
         role = next(role for role in view.history.roles if role.name == task.role)
         self._bring(view, role, task.index)
-        stream, path = _log_of(view, role, task, state.stream)
+        found, path = _log_of(view, role, task, stream)
         size, written = _size_and_time(path)
-        stamp = (view.folder.name, task.name, stream, path, size, written)
+        stamp = (name, found, path, size, written)
         if stamp != self._stamp:
-            self._last = _tail(view, task, stream, path)
+            self._last = _tail(view, task, found, path)
             self._stamp = stamp
         return self._last
 
     def _bring(self, view: View, role: JobRole, index: int) -> None:
         """Copy a task's log from a login node, at once after a change of task; on an error, the next call retries."""
-        name = f"{view.folder.name} {view.history.attempt} {role.name} {index}"
+        name = f"{view.history.attempt} {role.name} {index}"
         if name == self._fetched and time.monotonic() < self._fetch_at:
             return
         with suppress(BackendError):

@@ -1,0 +1,253 @@
+"""Fill in how a job stands: from a poll and the files of its folder to the records of `view`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import asdict, replace
+
+from paislurm.backends.slurm.states import slurms_word
+
+from ..exit_codes.table import ExitTable
+from ..monitor.failure import usual_advice
+from ..monitor.status import backend_state, ended_at, expected_start_at, node_list, started_at
+from ..state.address import parse
+from ..state.kept_plan import kept_plan
+from ..state.result import read_stall
+from ..state.task_reports import read_scripts
+from ..times import aware, seconds_of
+from ..view.cost import job_cost
+from ..view.job import Jobs, JobView
+from ..view.line import JobLine
+from ..view.parts import AttemptView, JobChange, JobDependency, JobStall, RoleTasks
+from ..view.task import TaskScript
+from ..view.waits import advice
+from .places import web_pages, with_places
+from .results.failure import failure_of
+from .results.number import result_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ..monitor.job_status import JobStatus
+    from ..monitor.poll import View
+    from ..state.history import History
+    from ..state.job_folder import JobFolder
+    from ..state.kept_plan import KeptPlan
+    from ..state.records import Changed, Retry
+    from ..state.task_reports import ScriptRun
+    from ..view.cost import AttemptUse, JobCost
+    from ..view.task import TaskView, Usage
+    from .session import Session
+
+
+def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobLine:
+    """Return the line of a job from its journal and status, without its nodes and tasks."""
+    user, _, job = parse(folder.name).name.partition("~")
+    return JobLine(
+        name=folder.name,
+        job=known.job or job or None,
+        user=known.user or user or None,
+        state=status.state,
+        exit_code=status.code,
+        reason=status.reason or None,
+        ended=status.ended,
+        attempt=known.attempt,
+        retries=known.counters.total,
+        backend=known.backend or None,
+        job_id=known.job_id or None,
+        created_at=aware(known.created or None),
+        submitted_at=aware(known.submitted),
+        started_at=None,
+        ended_at=None,
+        virtual_cluster=known.virtual_cluster or None,
+        partition=known.partition or None,
+        folder=str(folder.path),
+        task_count=known.tasks,
+        completed=None,
+        waits_began_at=aware(status.since),
+        advice=advice(status.waits) or None,
+        group=known.group or None,
+        sweep=known.sweep,
+    )
+
+
+def job_line(view: View, plan: KeptPlan | None = None) -> JobLine:
+    """Return the line of a job; `plan` is read if it is not given."""
+    return replace(
+        line_of_status(view.folder, view.history, view.job_status),
+        started_at=aware(started_at(view)),
+        ended_at=aware(ended_at(view)),
+        expected_start_at=aware(expected_start_at(view)),
+        node_list=node_list(view) or None,
+        completed=sum(task.completed for task in view.tasks) if view.tasks else None,
+        time_limit=asked_of(view, plan).time_limit,
+    )
+
+
+class Asked(NamedTuple):
+    """The request of a job after all changes: its time limit in seconds, and the GPUs of all its tasks."""
+
+    account: str | None
+    time_limit: int | None
+    job_gpus: int
+
+
+def asked_of(view: View, plan: KeptPlan | None = None) -> Asked:
+    """Return the request of a job; `plan` is read if it is not given."""
+    plan = plan or kept_plan(view.folder.path)
+    options = dict(plan.directives)
+    for change in view.history.changes:
+        options |= change.values
+    try:
+        limit = seconds_of(options.get("time", ""))
+    except ValueError:
+        limit = None
+    return Asked(options.get("account") or None, limit, plan.gpu_count)
+
+
+def job_view(
+    session: Session,
+    view: View,
+    tasks: Sequence[TaskView] | None = None,
+    cost: JobCost | None = None,
+    usages: tuple[Usage, ...] | None = None,
+    *,
+    explain: bool = True,
+) -> JobView:
+    """Return how a job stands, with these tasks, or all; `cost` and `usages` if they were asked for.
+
+    Without `explain`, do not read the logs of a failed job for the reason.
+    """
+    known, plan = view.history, kept_plan(view.folder.path)
+    asked, placed = asked_of(view, plan), with_places(view)
+    run = known.run
+    table = ExitTable(known.exit_rows)
+    line: dict[str, Any] = asdict(job_line(view, plan)) | {
+        "parameters": run.parameters if run else None,
+        "result": result_of(view.folder, known.attempt, known.roles, run),
+    }
+    return JobView(
+        **line,
+        failure=failure_of(session, view) if explain else None,
+        stall=job_stall(view),
+        accepted=False if known.is_held_back or known.refused is not None else bool(known.job_id) or None,
+        backend_state=backend_state(view) or None,
+        backend_reason=(view.observation.reason if view.observation else "") or None,
+        backend_reachable=not view.backend_error,
+        backend_error=view.backend_error or None,
+        read_errors=view.read_errors,
+        waits=view.job_status.waits,
+        dependencies=tuple(JobDependency(name=each.name, until=each.until) for each in known.dependencies),
+        attempts=tuple(_attempt(each, table) for each in known.retries),
+        changes=tuple(map(job_change, known.changes)),
+        avoided_nodes=known.avoided,
+        excluded_nodes=known.excluded_nodes(session.now()),
+        roles=tuple(_roles(view)),
+        tasks=tuple(_with_scripts(view, placed, placed if tasks is None else tasks)),
+        account=asked.account,
+        job_gpus=asked.job_gpus,
+        pages=() if view.job_status.ended else tuple(web_pages(view.folder, placed)),
+        run=replace(run, suffix=run.suffix or None, secrets_file=run.secrets_file or None) if run else None,
+        cost=cost,
+        usages=usages,
+    )
+
+
+def job_views(
+    session: Session,
+    views: Iterable[View],
+    uses: Sequence[Sequence[AttemptUse]] = (),
+    usages: Sequence[tuple[Usage, ...]] = (),
+) -> list[JobView]:
+    """Return the states of jobs, with their costs and usages if these are given."""
+    return [
+        job_view(session, view, None, cost, used)
+        for view, cost, used in zip_longest(views, map(job_cost, uses), usages)
+    ]
+
+
+def one_or_several(
+    session: Session,
+    views: Sequence[View],
+    chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]],
+    uses: Sequence[Sequence[AttemptUse]] = (),
+    usages: Sequence[tuple[Usage, ...]] = (),
+    *,
+    many: bool,
+) -> JobView | Jobs:
+    """Return the state of a job with its `chosen` tasks, its cost and usages, or the states of several jobs."""
+    rows = zip_longest(views, map(job_cost, uses), usages)
+    found = tuple(job_view(session, view, chosen(view.tasks), cost, used) for view, cost, used in rows)
+    return Jobs(jobs=found) if many or len(found) > 1 else found[0]
+
+
+def job_stall(view: View) -> JobStall | None:
+    """Return the stall of a running job, None for none."""
+    path = view.folder.stall(view.history.attempt)
+    found = None if view.job_status.ended or view.result is not None else read_stall(path)
+    if found is None:
+        return None
+    return JobStall(
+        found_at=aware(found.found_at), stalled_tasks=found.tasks, reason=found.reason, folder=str(path.with_suffix(""))
+    )
+
+
+def job_change(change: Changed) -> JobChange:
+    """Return a change of a job as a record."""
+    return JobChange(
+        changed_at=aware(change.happened_at),
+        user=change.user,
+        attempt=change.attempt,
+        job_id=change.job_id or None,
+        values=change.values,
+    )
+
+
+def _attempt(retry: Retry, table: ExitTable) -> AttemptView:
+    said = usual_advice(table, retry.exit_code)
+    return AttemptView(
+        attempt=retry.attempt,
+        exit_code=retry.exit_code,
+        behaviour=retry.behaviour,
+        reason=retry.reason,
+        retry_rule=retry.retry_rule,
+        backend_state=slurms_word(retry.backend_state) or None,
+        blamed_nodes=retry.blamed_nodes,
+        started_at=aware(retry.started_at),
+        ended_at=aware(retry.ended_at),
+        retry_at=aware(retry.retry_at),
+        meaning=said.meaning if said else None,
+        remedy=said.remedy if said else None,
+    )
+
+
+def _roles(view: View) -> Iterable[RoleTasks]:
+    states = {role.name: Counter[str]() for role in view.history.roles}
+    for task in view.tasks:
+        states[task.role][task.state] += 1
+    for role in view.history.roles:
+        yield RoleTasks(name=role.name, instances=role.instances, states=dict(states[role.name]))
+
+
+def _with_scripts(view: View, placed: Sequence[TaskView], tasks: Sequence[TaskView]) -> Iterable[TaskView]:
+    """Yield the `placed` ones of these tasks with the scripts that they ran."""
+    attempt, wanted = view.history.attempt, {task.name for task in tasks}
+    scripts = {role.name: read_scripts(view.folder.scripts(attempt, role)) for role in view.history.roles}
+    for task in placed:
+        if task.name in wanted:
+            found = scripts[task.role].get(task.index, ())
+            yield replace(task, scripts=tuple(map(_script, found))) if found else task
+
+
+def _script(run: ScriptRun) -> TaskScript:
+    return TaskScript(
+        task_attempt=run.task_attempt,
+        phase=run.phase,
+        name=run.name or None,
+        exit_status=run.exit_status,
+        started_at=aware(run.started_at),
+        ended_at=aware(run.ended_at),
+    )

@@ -1,1 +1,0 @@
-"""The states of jobs, as records for JSON and the Python API."""

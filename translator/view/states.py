@@ -1,0 +1,49 @@
+"""The states of jobs and tasks, in the order of tables, and their text. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED", "UNKNOWN"]
+"""Source: OpenPAI job states."""
+STATES: tuple[State, ...] = get_args(State)
+"""In the order of tables."""
+FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
+TASK_STOPPED = -220
+"""The code of a task that was stopped because the job ended. Source: OpenPAI exit specification."""
+STOP_CODES = (-210, TASK_STOPPED)
+"""The codes of a STOPPED job: stopped by its user, or by the end of a job. Source: OpenPAI job states."""
+
+
+def state_of(code: int) -> State:
+    """Return the final state for an exit code. Source: OpenPAI, final state of a job."""
+    if code == 0:
+        return "SUCCEEDED"
+    return "STOPPED" if code in STOP_CODES else "FAILED"
+
+
+def final_state(word: str) -> State:
+    """Return the final state in a journal, UNKNOWN for a state of another version."""
+    return next((state for state in FINAL if state == word), "UNKNOWN")
+
+
+def state_text(state: State, code: int | None) -> str:
+    """Return the state. For a failed or stopped job, add the exit code and OpenPAI's name of that code."""
+    if not code:
+        return state
+    # Imported late: the help of commands needs the names of states alone.
+    from ..exit_codes.table import exit_codes
+
+    listed = exit_codes().get(code)
+    phrase = f", {listed.phrase}" if listed else ""
+    return f"{state} (exit code {code}{phrase})"
+
+
+def counts_text(states: Iterable[str]) -> str:
+    """Return the number of jobs or tasks in each state: `1 running, 2 failed`."""
+    counts = Counter(states)
+    return ", ".join(f"{counts[state]} {state.lower()}" for state in STATES if counts[state])
