@@ -17,7 +17,7 @@ from ..state.task_reports import Report
 from ..times import aware, seconds_since_1970
 from ..view.states import state_of
 from ..view.task import task_views
-from .model import AttemptEntry, JobReport, TaskEntry, segments, task_segments
+from .model import AttemptEntry, TaskEntry, segments, task_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,10 +64,8 @@ class AttemptFiles(Struct, frozen=True, kw_only=True):
 
 
 class JobEvidence(Struct, frozen=True, kw_only=True):
-    """The evidence of a job at `now`: its journal, its status, and the files of its attempts."""
+    """The evidence of a job's attempts at `now`: its journal, its status, and the files of its attempts."""
 
-    name: str
-    folder: str
     now: int
     history: History
     records: Sequence[Record]
@@ -77,30 +75,10 @@ class JobEvidence(Struct, frozen=True, kw_only=True):
     backend_state: str = ""
 
 
-def job_report(evidence: JobEvidence) -> JobReport:
-    """Return the report of a job, without what its evidence does not contain, such as logs and cost."""
-    known, status = evidence.history, evidence.job_status
-    table = ExitTable(known.exit_rows)
-    attempts = tuple(_attempt(files, evidence, table) for files in evidence.attempts)
-    result = evidence.attempts[-1].result if evidence.attempts else None
-    return JobReport(
-        name=evidence.name,
-        job=known.job,
-        user=known.user,
-        backend=known.backend,
-        folder=evidence.folder,
-        state=status.state,
-        ended=status.ended,
-        exit_code=status.code,
-        exit=None if status.code is None else table.describe(status.code, reported_behaviour(result, status.code)),
-        reason=status.reason,
-        now=evidence.now,
-        created_at=known.created or None,
-        ended_at=attempts[-1].ended_at if attempts and status.ended else None,
-        retry_limit=known.retry_policy.retry_limit,
-        roles=known.roles,
-        attempts=attempts,
-    )
+def attempt_entries(evidence: JobEvidence) -> tuple[AttemptEntry, ...]:
+    """Return the attempts of a job."""
+    table = ExitTable(evidence.history.exit_rows)
+    return tuple(_attempt(files, evidence, table) for files in evidence.attempts)
 
 
 def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> AttemptEntry:
@@ -180,9 +158,14 @@ def _tasks(
         scripts = files.scripts.get(folder, {}).get(view.index, ())
         place = files.endpoints.get((view.role, view.index), NO_ENDPOINT)
         yield TaskEntry(
-            **asdict(replace(view, started_at=aware(runs[0].started)) if runs else view),
-            address=place.address,
-            ports=tuple((label, ",".join(map(str, ports))) for label, ports in place.ports.items()),
+            **asdict(
+                replace(
+                    view,
+                    started_at=aware(runs[0].started) if runs else view.started_at,
+                    node_address=place.address or None,
+                    ports_by_label=place.ports,
+                )
+            ),
             task_attempts=max(len(runs), 1) if view.started_at is not None else 0,
             segments=tuple(
                 task_segments(

@@ -85,21 +85,21 @@ def runs_gantt(reports: Sequence[JobReport]) -> Gantt:
     marks: list[Mark] = []
     names = short_names(reports)
     for report in reports:
-        row = names[report.name]
+        row = names[report.job.name]
         parts = [part for attempt in report.attempts for part in attempt.segments]
         start = min((part.begins for part in parts), default=0)
         bars += _bars(row, parts, start)
-        marks += _mark(row, parts, start, report.state, report.exit_code)
-        if parts and not report.ended:
+        marks += _mark(row, parts, start, report.job.state, report.job.exit_code)
+        if parts and not report.job.ended:
             at = max(part.ends for part in parts) - start
-            marks.append(Mark(row=row, at=at, text=report.state.lower(), failed=False))
+            marks.append(Mark(row=row, at=at, text=report.job.state.lower(), failed=False))
     return _gantt(list(names.values()), bars, marks, "submission")
 
 
 def short_names(reports: Sequence[JobReport]) -> dict[str, str]:
     """Return the labels of jobs by job name; if all have the same user, labels omit the user name."""
-    one_user = len({report.user for report in reports}) == 1
-    return {report.name: report.name.partition("~")[2] if one_user else report.name for report in reports}
+    one_user = len({report.job.user for report in reports}) == 1
+    return {report.job.name: report.job.name.partition("~")[2] if one_user else report.job.name for report in reports}
 
 
 def _start(attempt: AttemptEntry) -> int:

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from paislurm.backends.slurm.steps import StepUsage
 
     from ..exit_codes.table import ExitCode
-    from ..state.records import JobRole
     from ..state.task_reports import Report, ScriptRun
-    from ..view.cost import JobCost
-    from ..view.failure import JobFailure
+    from ..view.job import JobView
     from ..view.states import State
 
 
@@ -35,13 +33,8 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 class TaskEntry(TaskView, frozen=True, kw_only=True):
-    """A task in one attempt of its job; `task_attempts` counts its runs, and `started_at` is the start of the first.
+    """A task in one attempt of its job; `task_attempts` counts its runs, and `started_at` is the start of the first."""
 
-    `ports` are pairs of a port label and its ports, separated by commas.
-    """
-
-    address: str
-    ports: tuple[tuple[str, str], ...]
     task_attempts: int
     segments: tuple[Segment, ...] = ()
 
@@ -81,44 +74,17 @@ class Tail(Struct, frozen=True, kw_only=True):
     whole: bool
 
 
-class RunFacts(Struct, frozen=True, kw_only=True):
-    """The parameters of a job, its group, and the parameters that differ within the group, from its journal.
-
-    `result` is the number that the job printed (`extras.slurm.result`).
-    """
-
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    group: str = ""
-    sweep: Mapping[str, str] = field(default_factory=dict)
-    result: float | None = None
-
-
 class JobReport(Struct, frozen=True, kw_only=True):
-    """The report of a job at `now`; `notes` are messages about data that could not be read.
+    """How a job stands at `now`, and its attempts; `notes` are messages about data that could not be read.
 
     `script` is the head of the last attempt's script.
     """
 
-    name: str
-    job: str
-    user: str
-    backend: str
-    folder: str
-    state: State
-    ended: bool
-    exit_code: int | None
-    exit: ExitCode | None
-    reason: str
+    job: JobView
     now: int
-    created_at: int | None
-    ended_at: int | None
     retry_limit: int
-    roles: tuple[JobRole, ...]
     attempts: tuple[AttemptEntry, ...]
-    run: RunFacts = field(default_factory=RunFacts)
-    failure: JobFailure | None = None
     tails: tuple[Tail, ...] = ()
-    cost: JobCost | None = None
     job_file: str = ""
     script: str = ""
     notes: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task
 from .charts import NARROW, WIDE, drawn_gantt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from paislurm.backends.slurm.steps import StepUsage
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .model import AttemptEntry, JobReport, TaskEntry
 
 _FOLDER = "templates/report"
+ELSEWHERE = ("job", "state", "reason", "submitted", "parameters")
+"""The facts about a job for which its page has a place of their own."""
 NAMED = 6
 """The most jobs to name with the same reason; further ones are counted."""
 
@@ -51,10 +53,10 @@ def job_page(report: JobReport) -> str:
     """Return the page of a job."""
     return _render(
         "job.html.j2",
-        title=f"{report.job or report.name} {report.state}",
+        title=f"{report.job.job or report.job.name} {report.job.state}",
         report=report,
         detailed=report.attempts[-DETAILED:],
-        attempts_chart=_gantt(attempts_gantt(report), f"Timeline of the attempts of {report.name}"),
+        attempts_chart=_gantt(attempts_gantt(report), f"Timeline of the attempts of {report.job.name}"),
         task_charts={
             attempt.number: _gantt(tasks_gantt(attempt), f"Timeline of the tasks of attempt {attempt.number}")
             for attempt in report.attempts[-DETAILED:]
@@ -65,30 +67,34 @@ def job_page(report: JobReport) -> str:
 def comparison_page(reports: Sequence[JobReport], group: str) -> str:
     """Return the page that compares jobs; `group` is the name of their group, or ""."""
     if group:
-        reports = sorted(reports, key=lambda report: ([*map(by_size, report.run.sweep.values())], report.name))
-    names = dict.fromkeys(name for report in reports for name in report.run.parameters)
-    swept = {name for report in reports for name in report.run.sweep}
+        reports = sorted(reports, key=lambda report: ([*map(by_size, report.job.sweep.values())], report.job.name))
+    names = dict.fromkeys(name for report in reports for name in _parameters(report))
+    swept = {name for report in reports for name in report.job.sweep}
     short = short_names(reports)
-    states = Counter(report.state for report in reports)
+    states = Counter(report.job.state for report in reports)
     return _render(
         "comparison.html.j2",
         title=f"{group or 'Comparison'}: {counted(len(reports), 'job')}",
         group=group,
         reports=reports,
         names=[
-            name for name in names if name in swept or len({report.run.parameters.get(name) for report in reports}) > 1
+            name for name in names if name in swept or len({_parameters(report).get(name) for report in reports}) > 1
         ]
         or list(names),
-        has_results=any(report.run.result is not None for report in reports),
+        has_results=any(report.job.result is not None for report in reports),
         short=short,
         states={state: states[state] for state in STATES if states[state]},
         reasons=by_reason(
-            (short[report.name], report.state, report.reason)
+            (short[report.job.name], report.job.state, report.job.reason)
             for report in reports
-            if report.state != "SUCCEEDED" and report.reason
+            if report.job.state != "SUCCEEDED" and report.job.reason
         ),
         chart=_gantt(runs_gantt(reports), "Timeline of the jobs, each from its submission"),
     )
+
+
+def _parameters(report: JobReport) -> Mapping[str, str]:
+    return report.job.parameters or {}
 
 
 def _gantt(gantt: Gantt, title: str) -> Chart | None:
@@ -155,7 +161,14 @@ def _engine() -> jinja2.Environment:
     }
     engine.filters |= {"failure_rows": failure_rows, "usage": usage_text}
     engine.filters |= {"cost_columns": cost_columns, "cost_rows": cost_rows, "cost_note": cost_note}
-    engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS, "named": NAMED}
+    engine.globals |= {
+        "span": span,
+        "total": total,
+        "in_phase": in_phase,
+        "many": MAX_TASKS,
+        "named": NAMED,
+        "elsewhere": ELSEWHERE,
+    }
     return engine
 
 

@@ -53,13 +53,13 @@ def test_a_reason_names_a_limited_number_of_jobs(jobs: Path) -> None:
 def test_a_page_without_failures_has_no_section_of_reasons(jobs: Path) -> None:
     compared(jobs, user_name(), 3)
     reports = job_reports(Session(), folders_of_group(Session(), "resnet"), details=False)
-    assert 'id="reasons"' not in comparison_page([report for report in reports if report.ended], "resnet")
+    assert 'id="reasons"' not in comparison_page([report for report in reports if report.job.ended], "resnet")
 
 
 def test_a_running_job_runs_from_the_start_of_its_tasks(jobs: Path) -> None:
     compared(jobs, user_name(), 2)
     done, runs = job_reports(Session(), folders_of_group(Session(), "resnet"), details=False)
-    assert (done.ended, runs.ended) == (True, False)
+    assert (done.job.ended, runs.job.ended) == (True, False)
     assert in_phase(runs.attempts[0], "staging") == 100
     assert in_phase(runs.attempts[0], "running") >= 600
     (mark,) = runs_gantt([done, runs]).marks

@@ -13,26 +13,25 @@ from ...errors import BackendError
 from ...monitor.job_files import result_of
 from ...monitor.status import backend_state
 from ...report.attempt_use import attempt_uses
-from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
-from ...report.model import Tail
+from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, attempt_entries
+from ...report.model import JobReport, Tail
 from ...state.journal import read
 from ...state.kept_plan import KeptPlan, kept_plan
 from ...state.task_reports import read_peers, read_runs, read_scripts
 from ...terminal_text import one_line
 from ...view.cost import job_cost
+from ..job_view import job_view
 from ..jobs.refresh import views_of
 from ..output_file import write_output
-from ..results.failure import failure_of
 from ..results.fetching import fetch, run_folder_with_logs
 from ..results.tail import open_log, start_of_last_lines
 from .accounts import Accounts, OfJob, accounts
-from .source import run_facts, submitted_files
+from .source import parameters_of, submitted_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ...monitor.poll import View
-    from ...report.model import JobReport
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole
@@ -80,8 +79,6 @@ def _evidence(
         )
         notes += errors
     evidence = JobEvidence(
-        name=folder.name,
-        folder=str(folder.path),
         now=session.now(),
         history=view.history,
         records=job.records,
@@ -94,28 +91,30 @@ def _evidence(
 
 def _report(session: Session, view: View, *, details: bool) -> JobReport:
     folder, known = view.folder, view.history
-    job = OfJob(known, (*read(folder.journal).records, *view.news))
+    of_job = OfJob(known, (*read(folder.journal).records, *view.news))
     first = max(0, known.attempt - MAX_ATTEMPTS + 1)
     notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
     if first:
         notes.append(f"only the last {MAX_ATTEMPTS} of {known.attempt + 1} attempts are shown")
-    [accounted] = accounts(session, [job], steps=True) if details else [Accounts()]
-    found, errors = _evidence(session, view, job, accounted, 0 if details else first, every_run=details)
+    [accounted] = accounts(session, [of_job], steps=True) if details else [Accounts()]
+    found, errors = _evidence(session, view, of_job, accounted, 0 if details else first, every_run=details)
     cost = job_cost(attempt_uses(found)) if details else None
     attempts = [
         _with_scripts(view, files) if details and files.number > known.attempt - DETAILED else files
         for files in found.attempts
         if files.number >= first
     ]
-    run = run_facts(folder, known)
+    job = job_view(session, view, cost=cost)
+    if job.parameters is None:
+        job = replace(job, parameters={**parameters_of(folder), **job.sweep})
     job_file, script = submitted_files(folder, known) if details else ("", "")
     notes += [*errors, *(_fetch_logs(session, view, attempts) if details else ())]
-    return replace(
-        job_report(replace(found, attempts=attempts, backend_state=backend_state(view))),
-        run=run,
-        failure=failure_of(session, view),
+    return JobReport(
+        job=job,
+        now=session.now(),
+        retry_limit=known.retry_policy.retry_limit,
+        attempts=attempt_entries(replace(found, attempts=attempts, backend_state=backend_state(view))),
         tails=tuple(tails(folder, known, attempts)) if details else (),
-        cost=cost,
         job_file=job_file,
         script=script,
         notes=tuple(notes),
@@ -230,7 +229,7 @@ def write_report(
     write_output(path, page.encode("utf-8", "backslashreplace"), is_named=output is not None)
     for report in reports:
         for note in report.notes:
-            session.say(f"warning: {one_line(report.name)}: {note}")
+            session.say(f"warning: {one_line(report.job.name)}: {note}")
     return WrittenReport(file=str(path))
 
 

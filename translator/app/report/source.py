@@ -1,15 +1,12 @@
-"""Read the job file, the script and the parameters with which a job was submitted."""
+"""Read the job file, its parameters and the script with which a job was submitted."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...files.names import JOB_FILE
-from ...report.model import RunFacts
 from ...state.kept_script import HEAD, split
-from ..results.number import result_of
 from ..results.tail import open_log
 
 if TYPE_CHECKING:
@@ -31,20 +28,6 @@ def read_owned(folder: JobFolder, path: Path, limit: int) -> bytes:
 
 
 MAX_BYTES = 4 << 20
-
-
-def run_facts(folder: JobFolder, known: History) -> RunFacts:
-    """Return the run facts from a job's journal; without a run record, parameters come from the job file."""
-    created = None
-    with suppress(OSError):
-        created = folder.created()
-    run, sweep = (created.run, created.sweep) if created else (None, {})
-    return RunFacts(
-        parameters=run.parameters if run else {**parameters_of(folder), **sweep},
-        group=created.group if created else "",
-        sweep=sweep,
-        result=result_of(folder, known.attempt, known.roles, run),
-    )
 
 
 def parameters_of(folder: JobFolder) -> Mapping[str, str]:

@@ -67,9 +67,7 @@ def command(
     uses = uses_of_jobs(session, views) if cost else []
     usages = usages_of_jobs(session, views) if usage else []
     if as_json:
-        print_json(
-            one_or_several(session, views, wanted.chosen, uses, usages, many=asks_for_several(jobs, last=last))
-        )
+        print_json(one_or_several(session, views, wanted.chosen, uses, usages, many=asks_for_several(jobs, last=last)))
     elif len(views) > 1:
         print_several(session, Several(session, views), named_groups(session.store, jobs, user=session.user), wanted)
     else:
