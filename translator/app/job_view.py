@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ..monitor.job_status import JobStatus
     from ..monitor.poll import View
     from ..state.history import History
-    from ..state.job_folder import JobFolder
     from ..state.kept_plan import KeptPlan
     from ..state.records import Changed, Retry
     from ..state.task_reports import ScriptRun
@@ -43,11 +42,11 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobLine:
+def line_of_status(name: str, folder: str, known: History, status: JobStatus) -> JobLine:
     """Return the line of a job from its journal and status, without its nodes and tasks."""
-    user, _, job = parse(folder.name).name.partition("~")
+    user, _, job = parse(name).name.partition("~")
     return JobLine(
-        name=folder.name,
+        name=name,
         job=known.job or job or None,
         user=known.user or user or None,
         state=status.state,
@@ -64,7 +63,7 @@ def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobL
         ended_at=None,
         virtual_cluster=known.virtual_cluster or None,
         partition=known.partition or None,
-        folder=str(folder.path),
+        folder=folder,
         task_count=known.tasks,
         completed=None,
         waits_began_at=aware(status.since),
@@ -77,7 +76,7 @@ def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobL
 def job_line(view: View, plan: KeptPlan | None = None) -> JobLine:
     """Return the line of a job; `plan` is read if it is not given."""
     return replace(
-        line_of_status(view.folder, view.history, view.job_status),
+        line_of_status(view.folder.name, str(view.folder.path), view.history, view.job_status),
         started_at=aware(started_at(view)),
         ended_at=aware(ended_at(view)),
         expected_start_at=aware(expected_start_at(view)),

@@ -16,47 +16,24 @@ from msgspec import Struct, to_builtins
 from ..errors import FolderError
 from ..files.private import make_private, write_durably
 from ..files.reading import read_end
-from .parsed import CorruptDataError, Int, read_version
+from .history import History
+from .parsed import CorruptDataError, read_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from .history import History
 
 FILE = "ended.json"
-VERSION = 3
+VERSION = 4
 MAX_BYTES = 64 << 20
 WORTH_WRITING = 16
 """Rewrite the file after reading this many journals."""
-
-
-class EndedJob(Struct, frozen=True, array_like=True):
-    """Hold the fields of an ended job that lists show; as in `History` and `Ended`."""
-
-    job: str
-    user: str
-    backend: str
-    job_id: str
-    attempt: Int
-    task_count: Int
-    created: Int
-    submitted: Int | None
-    state: str
-    exit_code: Int | None
-    reason: str
-    completed: Int
-    started_at: Int | None
-    ended_at: Int | None
-    virtual_cluster: str
-    partition: str
-    node_list: str
-    group: str = ""
-
-    @property
-    def full_name(self) -> str:
-        """The name that OpenPAI gave the job, `user~name`."""
-        return f"{self.user}~{self.job}"
+FIELDS = (
+    *("job", "user", "backend", "job_id", "attempt", "tasks", "created", "submitted", "ended"),
+    *("virtual_cluster", "partition", "group"),
+)
+"""The fields of an ended job's history that lists show."""
 
 
 Stamp = tuple[int, int, int]
@@ -67,7 +44,7 @@ class _Kept(Struct):
     """The file: by folder name, the stamp of the journal and the outcome of the job."""
 
     version: int
-    jobs: dict[str, tuple[Stamp, EndedJob]]
+    jobs: dict[str, tuple[Stamp, History]]
 
 
 def stamp_of(journal: str) -> Stamp | None:
@@ -103,22 +80,22 @@ class EndedJobs:
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._folder = folder
-        self._kept: dict[str, tuple[Stamp, EndedJob]] | None = None
-        self._new: dict[str, tuple[Stamp, EndedJob]] = {}
+        self._kept: dict[str, tuple[Stamp, History]] | None = None
+        self._new: dict[str, tuple[Stamp, History]] = {}
 
-    def get(self, name: str, stamp: Stamp | None, journal: str) -> EndedJob | None:
+    def get(self, name: str, stamp: Stamp | None, journal: str) -> History | None:
         """Return the outcome of the job in the named folder, None if it is not cached for this journal."""
         if self._kept is None:
             self._kept = self._read()
         kept = self._kept.get(name)
-        if kept is None or kept[0] != stamp or not _is_unchanged(journal, kept[0]):
+        if kept is None or kept[0] != stamp or kept[1].ended is None or not _is_unchanged(journal, kept[0]):
             return None
         return kept[1]
 
     def add(self, name: str, stamp: Stamp | None, known: History) -> None:
         """Add an ended job; `known` may come from the end of the journal alone."""
         if stamp is not None and known.ended is not None:
-            self._new[name] = (stamp, summary(known))
+            self._new[name] = (stamp, History(**{field: getattr(known, field) for field in FIELDS}))
 
     def keep(self, names: set[str]) -> None:
         """Write the cache for the named folders if enough entries are new. Ignore errors."""
@@ -132,22 +109,9 @@ class EndedJobs:
             make_private(folder)
             write_durably(folder / FILE, data)
 
-    def _read(self) -> dict[str, tuple[Stamp, EndedJob]]:
+    def _read(self) -> dict[str, tuple[Stamp, History]]:
         try:
             data, whole = read_end(self._folder() / FILE, MAX_BYTES)
             return read_version(data, _Kept, VERSION).jobs if whole else {}
         except (OSError, CorruptDataError, FolderError):
             return {}
-
-
-def summary(known: History) -> EndedJob:
-    """Return the fields of an ended job that lists show."""
-    end = known.ended
-    assert end is not None
-    return EndedJob(
-        job=known.job, user=known.user, backend=known.backend, job_id=known.job_id, attempt=known.attempt,
-        task_count=known.tasks, created=known.created, submitted=known.submitted, state=end.state,
-        exit_code=end.exit_code, reason=end.reason, completed=end.completed, started_at=end.started_at,
-        ended_at=end.ended_at, virtual_cluster=known.virtual_cluster, partition=known.partition,
-        node_list=end.node_list, group=known.group,
-    )  # fmt: skip

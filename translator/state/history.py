@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -10,32 +11,35 @@ from msgspec.structs import replace
 from paislurm.backends.base import RunFolder
 from paislurm.backends.slurm.reasons import code_of, explained
 
+from ..exit_codes.table import SiteRow
 from .changes import changed
 from .records import (
     NO_RETRIES,
     Cancelled,
     Changed,
     Created,
+    Dependency,
     Ended,
     Intent,
+    JobRole,
     Notified,
     Observed,
     Refused,
     Retry,
     RetryCounters,
+    RetryPolicy,
     Submitted,
 )
+from .run_record import RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from paislurm.backends.base import Observation
 
-    from ..exit_codes.table import SiteRow
     from .bad_nodes import BadNode
-    from .records import Dependency, JobRole, Record, RetryPolicy
-    from .run_record import RunRecord
+    from .records import Record
 
 EXCLUSION_SECONDS = 24 * 3600
 MAX_EXCLUDED = 16
@@ -47,7 +51,7 @@ MAX_REASONS = 16
 """The number of different reasons that enter the journal without a delay."""
 
 
-class History(Struct, frozen=True, kw_only=True):
+class History(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Hold the state of a job from its journal; fields of an attempt are those of the last one.
 
     `job_id` is "" until the backend is known to have accepted the attempt. `retries` are the ends of earlier

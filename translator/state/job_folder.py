@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from .ended_jobs import EndedJob, Stamp
+    from .ended_jobs import Stamp
     from .records import Created, JobRole, Record
 
 
@@ -201,7 +201,7 @@ class Store:
         """Return all job folders, by name."""
         return [JobFolder(path=self.jobs / name) for name in self.names()]
 
-    def entries(self) -> Iterator[tuple[str, EndedJob | Living]]:
+    def entries(self) -> Iterator[tuple[str, History | Living]]:
         """Yield the name of each job folder, with its cached outcome or the means to read its journal.
 
         The cache is written after the last job.
@@ -248,7 +248,7 @@ class Store:
             with suppress(OSError):
                 known = job.read() if isinstance(job, Living) else job
                 if job_id in (known.job_id, known.job_id.partition(";")[0]) and backend in ("", known.backend):
-                    lives = isinstance(known, History) and known.ended is None
+                    lives = known.ended is None
                     matches.append((lives, known.submitted or 0, name))
         newest = max(matches, key=lambda match: match[:2], default=None)
         return JobFolder(path=self.jobs / newest[2]) if newest else None

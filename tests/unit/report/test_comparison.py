@@ -63,7 +63,7 @@ def test_a_running_job_runs_from_the_start_of_its_tasks(jobs: Path) -> None:
     assert in_phase(runs.attempts[0], "staging") == 100
     assert in_phase(runs.attempts[0], "running") >= 600
     (mark,) = runs_gantt([done, runs]).marks
-    assert (mark.row, mark.text, mark.failed) == ("resnet-1", runs.state.lower(), False)
+    assert (mark.row, mark.text, mark.failed) == ("resnet-1", runs.job.state.lower(), False)
 
 
 def test_a_retry_rule_is_shown_once(jobs: Path, run: Runner) -> None:

@@ -12,7 +12,6 @@ from ...folded_names import by_numbers
 from ...monitor.job_status import JobStatus
 from ...monitor.poll import open_job
 from ...state.address import newest
-from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ...state.removal import room_taken
 from ...times import aware, by_size
@@ -106,7 +105,7 @@ def lines(
     for name, job in store.entries():
         if names is not None and name not in names:
             continue
-        if isinstance(job, EndedJob):
+        if isinstance(job, History):
             if everything or not job.job or name == latest.get(job.full_name):
                 found.append(_ended(name, job, f"{store.jobs}/{name}"))
             continue
@@ -116,7 +115,7 @@ def lines(
             if not everything and known.job and name != latest.get(known.full_name):
                 continue
             if known.ended is not None:
-                found.append(_ended(name, summary(known), str(folder.path)))
+                found.append(_ended(name, known, str(folder.path)))
                 continue
             opened = open_job(folder)
         except NotADirectoryError:
@@ -183,31 +182,22 @@ def is_gone(folder: JobFolder) -> bool:
 
 def _unreadable(folder: JobFolder, why: str) -> JobLine:
     reason = f"its journal cannot be read ({why}): repair {folder.journal}, or remove the folder"
-    return replace(line_of_status(folder, History(), JobStatus.so_far("UNKNOWN", reason)), readable=False)
+    return replace(
+        line_of_status(folder.name, str(folder.path), History(), JobStatus.so_far("UNKNOWN", reason)), readable=False
+    )
 
 
-def _ended(name: str, job: EndedJob, folder: str) -> JobLine:
-    return JobLine(
-        name=name,
-        job=job.job or None,
-        user=job.user or None,
-        state=final_state(job.state),
-        exit_code=job.exit_code,
-        reason=job.reason or None,
-        ended=True,
-        attempt=job.attempt,
+def _ended(name: str, known: History, folder: str) -> JobLine:
+    """Return the line of a recorded end; it may be all that is cached of the job."""
+    end = known.ended
+    assert end is not None
+    status = JobStatus(state=final_state(end.state), code=end.exit_code, reason=end.reason, ended=True)
+    return replace(
+        line_of_status(name, folder, known, status),
         retries=None,
-        backend=job.backend or None,
-        job_id=job.job_id or None,
-        created_at=aware(job.created or None),
-        submitted_at=aware(job.submitted),
-        started_at=aware(job.started_at),
-        ended_at=aware(job.ended_at),
-        virtual_cluster=job.virtual_cluster or None,
-        partition=job.partition or None,
-        node_list=job.node_list or None,
-        folder=folder,
-        task_count=job.task_count,
-        completed=job.completed,
-        group=job.group or None,
+        started_at=aware(end.started_at),
+        ended_at=aware(end.ended_at),
+        node_list=end.node_list or None,
+        completed=end.completed,
+        sweep={},
     )

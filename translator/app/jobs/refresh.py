@@ -20,7 +20,7 @@ from ...monitor.job_site import with_problem
 from ...monitor.job_status import JobStatus, tells_all
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
-from ...state.ended_jobs import EndedJob
+from ...state.history import History
 from ...state.records import Ended
 from ...state.tidy import is_tidy, tidy
 from ..nodes import ledger
@@ -194,7 +194,7 @@ def everything(session: Session, name: str) -> tuple[set[JobId], set[str]]:
     """Return the ids and tags of all of the user's jobs at a backend, so that every command can use one poll result."""
     jobs: list[Opened] = []
     for _, job in session.store.entries():
-        if not isinstance(job, EndedJob):
+        if not isinstance(job, History):
             with suppress(OSError):
                 if job.read().ended is None:
                     jobs.append(open_job(job.folder))
