@@ -130,6 +130,7 @@ def job_view(
     }
     return JobView(
         **line,
+        retry_limit=known.retry_policy.retry_limit,
         failure=failure_of(session, view) if explain else None,
         stall=job_stall(view),
         accepted=False if known.is_held_back or known.refused is not None else bool(known.job_id) or None,

@@ -31,6 +31,8 @@ MAX_VALUE, MAX_LINE = 40, 200
 class JobView(JobLine, frozen=True, kw_only=True):
     """The state of a job and its tasks."""
 
+    retry_limit: int = 0
+    """The `jobRetryCount` of the job file, or the later value of `update --retries`."""
     failure: JobFailure | None = None
     """Why the job failed."""
     stall: JobStall | None = None
@@ -98,6 +100,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
         yield "usually", (last.meaning or "") if last else ""
         yield "try", (last.remedy or "") if last else ""
         yield "attempt", str(self.attempt)
+        yield "retried", f"{counted(self.retries or 0, 'time')} (jobRetryCount is {self.retry_limit})"
         yield self.backend or "backend", self._backend_text()
         yield "virtual cluster", self.virtual_cluster or ""
         yield "partition", self.partition or ""
