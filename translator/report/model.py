@@ -82,7 +82,6 @@ class JobReport(Struct, frozen=True, kw_only=True):
 
     job: JobView
     now: int
-    retry_limit: int
     attempts: tuple[AttemptEntry, ...]
     tails: tuple[Tail, ...] = ()
     job_file: str = ""

@@ -135,13 +135,6 @@ def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
     return used_text(cpus, usage.memory_mib, usage.max_memory_mib, usage.gpu_percent, usage.gpu_memory_mib)
 
 
-def retry_sentence(rule: str) -> str:
-    """Return a retry rule as a sentence, without the behaviour, which the page shows above it."""
-    behaviour, _, rest = rule.partition(": ")
-    text = rest if behaviour in ("transient", "conflict") else rule
-    return text[:1].upper() + text[1:]
-
-
 @cache
 def _engine() -> jinja2.Environment:
     engine = jinja2.Environment(
@@ -154,7 +147,6 @@ def _engine() -> jinja2.Environment:
     )
     engine.filters |= {"time": format_time, "duration": duration_text, "by_role": by_role, "counted": counted}
     engine.filters |= {
-        "retry_sentence": retry_sentence,
         "some_of": some_of,
         "one_line": one_line,
         "decimal": decimal,

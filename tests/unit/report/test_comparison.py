@@ -6,13 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from paislurm.translator.app.jobs.selecting import folders_of_group
 from paislurm.translator.app.report.gather import job_reports
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.report.chart_rows import runs_gantt
-from paislurm.translator.report.page import NAMED, comparison_page, in_phase, retry_sentence
+from paislurm.translator.report.page import NAMED, comparison_page, in_phase
 
 from .made import Made, T, task
 from .made_groups import LONG_REASON, LOST, compared, long_reason
@@ -70,22 +68,8 @@ def test_a_retry_rule_is_shown_once(jobs: Path, run: Runner) -> None:
     long_reason(jobs, user_name())
     assert run("report", "long-reason").code == 0
     page = Path("long-reason.report.html").read_text()
-    words = ('<div class="more">Retried without using the budget</div>', LONG_REASON)
+    words = ('<div class="more">Transient: retried without using the budget</div>', LONG_REASON)
     assert [each for each in words if each not in page] == []
-
-
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
-        ("transient: retried without using the budget", "Retried without using the budget"),
-        ("conflict: retried after a random delay", "Retried after a random delay"),
-        ("retry 1 of 2", "Retry 1 of 2"),
-        ("restarted after any end (retry count -2)", "Restarted after any end (retry count -2)"),
-        ("of old: as it was", "Of old: as it was"),
-    ],
-)
-def test_retry_rules_become_sentences(rule: str, said: str) -> None:
-    assert retry_sentence(rule) == said
 
 
 def test_a_comparison_shows_parameters_that_differ(jobs: Path) -> None:

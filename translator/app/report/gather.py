@@ -112,7 +112,6 @@ def _report(session: Session, view: View, *, details: bool) -> JobReport:
     return JobReport(
         job=job,
         now=session.now(),
-        retry_limit=known.retry_policy.retry_limit,
         attempts=attempt_entries(replace(found, attempts=attempts, backend_state=backend_state(view))),
         tails=tuple(tails(folder, known, attempts)) if details else (),
         job_file=job_file,
