@@ -121,15 +121,6 @@ def age(seconds: int) -> str:
     return f"{max(0, seconds) // _UNITS[unit]}{unit}"
 
 
-def elapsed(started: int | None, ended: int | None, now: int) -> str:
-    """Return the run time so far or in total, in the format of squeue: `1-02:03:04`; `-` before the start.
-
-    >>> elapsed(100, 100 + 93784, 0), elapsed(100, None, 165), elapsed(None, None, 5)
-    ('1-02:03:04', '00:01:05', '-')
-    """
-    return elapsed_text(elapsed_seconds(started, ended, now))
-
-
 def elapsed_seconds(started: int | None, ended: int | None, now: int) -> int | None:
     """Return the run time in seconds, so far or in total; None before the start."""
     return None if started is None else max(0, (now if ended is None else ended) - started)

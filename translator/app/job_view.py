@@ -161,12 +161,11 @@ def job_views(
     views: Iterable[View],
     uses: Sequence[Sequence[AttemptUse]] = (),
     usages: Sequence[tuple[Usage, ...]] = (),
+    chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]] = lambda tasks: tasks,
 ) -> list[JobView]:
-    """Return the states of jobs, with their costs and usages if these are given."""
-    return [
-        job_view(session, view, None, cost, used)
-        for view, cost, used in zip_longest(views, map(job_cost, uses), usages)
-    ]
+    """Return how jobs stand, with their `chosen` tasks, and their costs and usages if these are given."""
+    rows = zip_longest(views, map(job_cost, uses), usages)
+    return [job_view(session, view, chosen(view.tasks), cost, used) for view, cost, used in rows]
 
 
 def one_or_several(
@@ -178,9 +177,8 @@ def one_or_several(
     *,
     many: bool,
 ) -> JobView | Jobs:
-    """Return the state of a job with its `chosen` tasks, its cost and usages, or the states of several jobs."""
-    rows = zip_longest(views, map(job_cost, uses), usages)
-    found = tuple(job_view(session, view, chosen(view.tasks), cost, used) for view, cost, used in rows)
+    """Return how a job stands, with its `chosen` tasks, its cost and usages, or how several jobs stand."""
+    found = tuple(job_views(session, views, uses, usages, chosen))
     return Jobs(jobs=found) if many or len(found) > 1 else found[0]
 
 

@@ -23,11 +23,6 @@ def started_at(view: View) -> int | None:
     return view.observation.started if view.observation else view.result.started_at if view.result else None
 
 
-def runs_since(view: View) -> int | None:
-    """Return when the last attempt started, None while its job waits for nodes or for the start of tasks."""
-    return None if view.job_status.state == "WAITING" else started_at(view)
-
-
 def ended_at(view: View) -> int | None:
     return view.history.ended.ended_at if view.history.ended else None
 
