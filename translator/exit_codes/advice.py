@@ -36,8 +36,9 @@ _SIGNALS = {1: "HUP (1)", 5: "TRAP (5)", 12: "USR2 (12)", 10: "USR1 (10)", 24: "
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """The usual meaning of a failure, where to `look`, and a possible `remedy`."""
+    """The usual meaning of a failure, `short` and as a sentence, where to `look`, and a possible `remedy`."""
 
+    short: str
     meaning: str
     look: str
     remedy: str
@@ -138,7 +139,8 @@ def _missing_file_advice(path: str, workdir: str) -> Advice:
 
 
 def _advice(row: Mapping[str, Any], signal: str = "") -> Advice:
-    return Advice(meaning=row["meaning"].replace("{signal}", signal), look=row["look"], remedy=row["remedy"])
+    short = row["meaning"].replace("{signal}", signal)
+    return Advice(short=short, meaning=short + row.get("more", ""), look=row["look"], remedy=row["remedy"])
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -115,11 +114,11 @@ def short_cause(table: ExitTable, code: int, status: int | None) -> str:
 
 
 def _what(code: int, status: int | None, said: Advice) -> str:
-    """Return what ended a task, in a few words: the start of the advice's sentence, and the exit status."""
+    """Return what ended a task, in a few words: the short advice, and the exit status."""
     number = f"exit status {status}" if status is not None else ""
     if chose_its_status(code, status) and said.meaning == advice(code, status).meaning:
         return number
-    words = _SHORT.get(code) or re.split("[;:,]", said.meaning)[0]
+    words = _SHORT.get(code) or said.short
     return f"{words}, {number}" if number else words
 
 
