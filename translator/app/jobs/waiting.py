@@ -87,17 +87,15 @@ def wait_for_ends(
 ) -> list[JobView | NotFoundError]:
     """Wait for jobs and return how they ended, in their order; an error for a job that the backend has forgotten.
 
-    With `first`, return the ended jobs after the first end. `reported` is called with each job as it ends, `explain`
-    as in `job_view`. `between`
-    may print; it is called twice a second, at first more often. `progress` shows the progress of the jobs.
-    Events report why a job waits, and without `quiet` each attempt that ends before the last one. The logs of `tasks`
-    are fetched meanwhile if the job is on a remote login node.
+    With `first`, return the ended jobs after the first end. `reported` is called with each job that ends; `explain` as
+    in `job_view`. `between` may print; it is called twice a second, at first more often. Events report why a job
+    waits, and without `quiet` each earlier attempt. The logs of `tasks` are fetched from a remote login node.
 
     The backend is polled at most every `max_age` seconds; None means the site's interval. If it does not answer, the
     wait continues. Raises InterruptedWaitError on Ctrl-C, and WaitTimeoutError after `timeout` seconds.
     """
     until = math.inf if timeout is None else time.monotonic() + timeout
-    pauses = _Pauses(JobSites(session) if max_age is None else max_age, shortest)
+    pauses = _Pauses(JobSites(session) if max_age is None else max_age, shortest, explain)
     gc.enable()
     ends: dict[str, JobView | NotFoundError] = {}
     tick = FIRST_TICK
@@ -113,11 +111,9 @@ def wait_for_ends(
                 end = waiter.poll()
                 if end is not None:
                     waiting.remove(waiter)
-                    if isinstance(end, NotFoundError):
-                        ends[waiter.name] = end
-                    else:
-                        ends[waiter.name] = job = job_view(session, end, explain=explain)
-                        reported(job)
+                    ends[waiter.name] = end
+                    if not isinstance(end, NotFoundError):
+                        reported(end)
                 else:
                     waiter.fetch()
             _show_news(between, progress, len(ends))
@@ -178,10 +174,14 @@ class Progress(Protocol):
 
 
 class _Pauses(NamedTuple):
-    """The seconds after which a poll result is too old, or the profiles that state them, and those between checks."""
+    """The seconds after which a poll result is too old, or the profiles that state them, and those between checks.
+
+    `explain` as in `job_view`.
+    """
 
     max_age: float | JobSites
     shortest: float
+    explain: bool
 
 
 class _Waiter:
@@ -199,7 +199,7 @@ class _Waiter:
         self._session, self.fetch = session, fetch
         self._progress, self._attempts = progress, attempts
         known = folder.history()
-        self._folder, self._shortest = folder, pauses.shortest
+        self._folder, self._shortest, self._explain = folder, pauses.shortest, pauses.explain
         sites = pauses.max_age
         self._max_age = sites.of(known).poll_interval if isinstance(sites, JobSites) else sites
         self._waits = ReportedWaits(session, folder.name)
@@ -211,7 +211,7 @@ class _Waiter:
         """The name of the job's folder."""
         return self._folder.name
 
-    def poll(self) -> View | NotFoundError | None:
+    def poll(self) -> JobView | NotFoundError | None:
         """Return how the job ended; None before its end, an error if the backend has forgotten it."""
         age = min(self._max_age, BY_A_PERSON) if self._expects_change else self._max_age
         if not self._pace.due(time.monotonic()):
@@ -231,7 +231,7 @@ class _Waiter:
         self._state = view.job_status.state
         if view.job_status.ended:
             self.fetch(now=True)
-            return view
+            return job_view(self._session, view, explain=self._explain)
         self._tell_outage(view)
         if needs_user(view):
             return _lost(view)
