@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NewType, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from paislurm.translator.files.names import OF_ATTEMPT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
     from typing import TypeAlias
 
@@ -22,6 +23,13 @@ LOCAL = "local"
 """The backend that runs scripts on this machine, without Slurm."""
 JobId = NewType("JobId", str)
 """The id of a submitted script: `123` for Slurm (the leader's job id), `123;far` for a job of another cluster."""
+
+
+class Accepted(NamedTuple):
+    """A submitted script: its id, and what the backend printed beside it, in one line."""
+
+    job_id: JobId
+    notes: str = ""
 
 
 class Submission(Struct, frozen=True, kw_only=True):
@@ -53,7 +61,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     and `signal` are None if nothing has ended or only the state is known. `final` is true if nothing can change any
     more: the state is an ending and every component is present. `nodes` is a host list. `name` is the job's, `tag`
     the tag that it shows, `command` the end of its command line; each "" if not known. `queued` is false if only the
-    accounts show an active job: they lag, or the controller has lost it. Times are seconds since 1970.
+    accounts show an active job: they lag, or the controller has lost it. `options` are the `partition`, `account` and
+    `time` limit that the queue shows, by their sbatch names. Times are seconds since 1970.
     """
 
     job_id: JobId
@@ -73,6 +82,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     tag: str = ""
     command: str = ""
     queued: bool = True
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class RunFolder(Struct, frozen=True, kw_only=True):
@@ -107,7 +117,7 @@ class Backend(Protocol):
         """Return the version of Slurm, "" for a backend without Slurm."""
         ...
 
-    def submit(self, submission: Submission) -> JobId:
+    def submit(self, submission: Submission) -> Accepted:
         """Start a script. Raises RejectedError for a refusal, UnreachableError if the backend does not respond."""
         ...
 

@@ -48,7 +48,7 @@ class LocalBackend(SharedFolders):
         self._jobs = home / "local"
         self._environment = environment
 
-    def submit(self, submission: Submission) -> JobId:
+    def submit(self, submission: Submission) -> Accepted:
         """Start the script and return once it runs. It continues after the caller exits."""
         script = read_text(submission.script)
         if ":" in str(self._jobs.absolute()):
@@ -64,7 +64,7 @@ class LocalBackend(SharedFolders):
         if error:
             diagnostic = Diagnostic(code="E504", message=f"the script cannot be started: {error}")
             raise RejectedError(diagnostic, argv=tuple(record["argv"]), stderr=error)
-        return JobId(job_id)
+        return Accepted(JobId(job_id))
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return the observations of jobs. If a job's supervisor is gone, the job's node counts as lost."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
-from ..base import JobId, Observation, SharedFolders
+from ..base import Accepted, JobId, Observation, SharedFolders
 from ..runner import NO_ANSWER_HINT, become, environment_of_process, scrubbed
 from . import commands
 from .change import change
@@ -26,7 +26,7 @@ from .output import (
     submitted_ids,
     unavailable_nodes,
 )
-from .refusals import failure, is_refused, is_unanswered
+from .refusals import failure, is_refused, is_unanswered, notes
 from .states import FORGOTTEN, MANY, Phase, normalize, observed, phase
 
 if TYPE_CHECKING:
@@ -86,21 +86,21 @@ class SlurmBackend(SharedFolders):
         """Return the version of sbatch, without a query to the controller."""
         return self._answer(commands.sbatch_version())
 
-    def submit(self, submission: Submission) -> JobId:
+    def submit(self, submission: Submission) -> Accepted:
         """Submit a script by sbatch. Raises UnreachableError if sbatch prints no job id."""
         argv = commands.sbatch(submission)
         return self._submitted(argv, self._runner.run(argv, base=submission.environment, timeout=SUBMIT_SECONDS))
 
-    def _submitted(self, argv: Sequence[str], done: Completed) -> JobId:
-        """Return the job id that sbatch printed, or raise its error. If the id is not certain, the tag decides."""
+    def _submitted(self, argv: Sequence[str], done: Completed) -> Accepted:
+        """Return the job that sbatch submitted, or raise its error. If the id is not certain, the tag decides."""
         found = submitted_ids(done.stdout)
         if is_refused(done) or (done.status and not found):
             raise failure(argv, done)
         if len(found) == 1 and not done.status:
-            return next(iter(found))
+            return Accepted(next(iter(found)), notes(done))
         with suppress(BackendError):
             if found and (job_id := self.find(argv[-1:]).get(argv[-1])):
-                return job_id
+                return Accepted(job_id, notes(done))
         said = "several numbers" if len(found) > 1 else "a job id" if found else "no job id"
         failed = f"failed with status {done.status}, but " * bool(done.status)
         message = f"sbatch {failed}printed {said}: {done.stdout.strip()[:MAX_MESSAGE_CHARACTERS] or 'nothing'}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.times import seconds_of, slurm_time
@@ -20,7 +21,7 @@ from .commands import ACCOUNTING_FIELDS, OPTION_FIELDS, QUEUE_FIELDS
 from .states import BY_NOBODY, normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 _SUBMITTED = re.compile(
     r"^\s*(?:([0-9]{1,15})(?:;(\S+))?|Submitted batch job ([0-9]{1,15})(?: on cluster (\S+))?)\s*$", re.MULTILINE
@@ -31,6 +32,8 @@ _EXIT = re.compile(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) "
 
 UNNAMED = "allocation"
 """The name in the accounts of a job whose start they missed. Source: observed on 22.05."""
+SHOWN_OPTIONS = ("partition", "account", "time")
+"""The options in a query of the queue, by their sbatch names."""
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
 """Slurm's words for a missing time, node or reason."""
 
@@ -52,6 +55,7 @@ class Row(Struct, frozen=True, kw_only=True):
     name: str = ""
     comment: str = ""
     command: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def submitted_ids(stdout: str) -> frozenset[JobId]:
@@ -78,10 +82,13 @@ def option_rows(stdout: str, cluster: str = "") -> dict[JobId, list[dict[str, st
     found: dict[JobId, list[tuple[int, dict[str, str]]]] = {}
     for values in records(stdout, OPTION_FIELDS):
         leader, _, offset = values.pop("id").partition("+")
-        parsed = {name: _option(name, value) for name, value in values.items()}
-        known = {name: value for name, value in parsed.items() if value}
-        found.setdefault(job_id_at(leader, cluster), []).append((whole(offset) or 0, known))
+        found.setdefault(job_id_at(leader, cluster), []).append((whole(offset) or 0, _options(values, values)))
     return {job_id: [known for _, known in sorted(parts, key=itemgetter(0))] for job_id, parts in found.items()}
+
+
+def _options(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Return those of the named options that have a value."""
+    return {name: value for name in names if (value := _option(name, values.get(name, "")))}
 
 
 def _option(name: str, value: str) -> str:
@@ -186,6 +193,7 @@ def _row(values: Mapping[str, str], cluster: str) -> Row:
         name=text(values["name"]),
         comment=text(values["comment"]),
         command=text(values["command"]),
+        options=_options(values, SHOWN_OPTIONS),
     )
 
 

@@ -11,6 +11,7 @@ from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, 
 
 from ..runner import NOT_CONNECTED, RETRIED_HINT
 from .commands import is_test
+from .output import submitted_ids
 from .refusal_table import REFUSALS
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ before it reports this.
 
 MAX_MESSAGE_CHARACTERS = 1 << 14
 """Limit in characters for a program's messages: a site's wrapper or a login node can print anything."""
+
+MAX_NOTES = 1000
+"""Limit in characters for what the journal keeps of sbatch's messages."""
 
 NOT_CONFIGURED = "Could not establish a configuration source"
 """Slurm's programs are installed but find no cluster, so no request was sent. Source: observed on 22.05."""
@@ -122,8 +126,7 @@ def _site_refusal(text: str) -> tuple[str, tuple[str, ...], str]:
     For a heterogeneous job, a site's message starts with the component's number, `0: `. Source: observed on 22.05,
     24.11, 26.05.
     """
-    lines = (re.sub(r"^\d+: ", "", _without_program(line)) for line in text.splitlines())
-    said = " ".join(line for line in dict.fromkeys(lines) if line)
+    said = " ".join(_said(text))
     options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(said)))
     keys = [f"`{option}`" if option in _SHORT.values() else f"`options: [--{option}=...]`" for option in options]
     words = "a rule of the site (job_submit) refuses the job"
@@ -163,6 +166,18 @@ def _unreachable(argv: Sequence[str], done: Completed) -> UnreachableError:
 
 def _nothing_done(argv: Sequence[str]) -> str:
     return "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
+
+
+def notes(done: Completed) -> str:
+    """Return what sbatch, and a site's rules and wrappers, printed beside the id of an accepted job, in one line."""
+    lines = [done.stderr, *(line for line in done.stdout.splitlines() if not submitted_ids(line))]
+    return "; ".join(_said("\n".join(lines)))[:MAX_NOTES]
+
+
+def _said(text: str) -> list[str]:
+    """Return the lines of a site's rule, without repetitions, programs, and numbers of components (`0: `)."""
+    lines = (re.sub(r"^\d+: ", "", _without_program(line)) for line in text.splitlines())
+    return [line for line in dict.fromkeys(lines) if line]
 
 
 def slurm_messages(done: Completed) -> str:

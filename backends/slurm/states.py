@@ -288,7 +288,14 @@ def _from_row(row: Row, rows: Sequence[Row], queue: Sequence[Row] = (), *, final
         name=leader.name,
         tag=next(filter(None, (shown_tag(each.comment, each.command) for each in (*queue, *rows))), ""),
         command=next((each.command[-MAX_COMMAND:] for each in (*queue, *rows) if each.command), ""),
+        options=_options_of(queue or rows),
     )
+
+
+def _options_of(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the options of a job: those of component 0, and the partitions of all."""
+    partitions = dict.fromkeys(name for row in rows for name in row.options.get("partition", "").split(",") if name)
+    return {**rows[0].options, **({"partition": ",".join(partitions)} if partitions else {})}
 
 
 def _expected_start(row: Row, rows: Sequence[Row]) -> int | None:

@@ -83,7 +83,7 @@ class SshBackend(SlurmBackend):
         """The runner of remote programs."""
         return self._runner
 
-    def submit(self, submission: Submission) -> JobId:
+    def submit(self, submission: Submission) -> Accepted:
         """Send the job's files and call sbatch once, even if the connection breaks meanwhile."""
         until = time.monotonic() + SUBMIT_SECONDS
         # If this fails, nothing has been sent.

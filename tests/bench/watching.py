@@ -62,7 +62,7 @@ def make_home(folder: Path, jobs: int) -> dict[str, str]:
             Observed(happened_at=now, attempt=0, backend_state="RUNNING", backend_reason="None"),
         )
         (path / "journal.jsonl").write_bytes(b"".join(dump(record) for record in records))
-        lines.append(f"{job_id}|{name}|RUNNING|{now}|{now}|{now + 86400}|n[1-4]|||None\n")
+        lines.append(f"{job_id}|{name}|RUNNING|{now}|{now}|{now + 86400}|n[1-4]||||||None\n")
     (folder / "queue").write_text("".join(lines))
     squeue = folder / "bin/squeue"
     squeue.parent.mkdir()

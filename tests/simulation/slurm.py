@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from paislurm.backends.base import JobId, Observation, SharedFolders
+from paislurm.backends.base import Accepted, JobId, Observation, SharedFolders
 from paislurm.backends.slurm.commands import cluster_of, cluster_of_tag
 from paislurm.backends.slurm.states import observed
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
@@ -73,7 +73,7 @@ class Slurm(SharedFolders):
     def version(self) -> str:
         return "24.11.5"
 
-    def submit(self, submission: Submission) -> JobId:
+    def submit(self, submission: Submission) -> Accepted:
         """Take a script. sbatch goes on when its caller is killed: the job may come up to 110 s later."""
         world = self._world
         self._moments.at("before sbatch")
@@ -106,7 +106,7 @@ class Slurm(SharedFolders):
         world.step(f"answer of sbatch: job {box[0]}")
         self._moments.at("after sbatch")
         self._witness.accepts(box[0])
-        return box[0]
+        return Accepted(box[0])
 
     def _take(self, submission: Submission, asked: float) -> JobId:
         cluster = cluster_of_tag(submission.tag)

@@ -89,7 +89,7 @@ class Case:
         submission = Submission(
             script=folder / "job.sbatch", folder=folder, job="job", attempt=0, tag=f"tag-{self.name}", log=log
         )
-        return self.backend.submit(submission)
+        return self.backend.submit(submission).job_id
 
     def last_observation(self, job_id: JobId, done: Callable[[Observation], bool] = is_final) -> None:
         """Observe until the job's end is final, or until `done`, and keep the last observation alone."""

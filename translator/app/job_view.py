@@ -29,7 +29,7 @@ from .results.failure import failure_of
 from .results.number import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..monitor.job_status import JobStatus
     from ..monitor.poll import View
@@ -62,7 +62,7 @@ def line_of_status(name: str, folder: str, known: History, status: JobStatus) ->
         started_at=None,
         ended_at=None,
         virtual_cluster=known.virtual_cluster or None,
-        partition=known.partition or None,
+        partition=known.options.get("partition") or known.partition or None,
         folder=folder,
         task_count=known.tasks,
         completed=None,
@@ -87,11 +87,13 @@ def job_line(view: View, plan: KeptPlan | None = None) -> JobLine:
 
 
 class Asked(NamedTuple):
-    """The request of a job after all changes: its time limit in seconds, and the GPUs of all its tasks."""
+    """The request of a job after all changes, and by Slurm: its time limit in seconds, the GPUs of all its tasks."""
 
     account: str | None
     time_limit: int | None
     job_gpus: int
+    replaced: Mapping[str, str]
+    """The requested `partition`, `account` and `time` for which Slurm shows others, which are the fields above."""
 
 
 def asked_of(view: View, plan: KeptPlan | None = None) -> Asked:
@@ -100,11 +102,15 @@ def asked_of(view: View, plan: KeptPlan | None = None) -> Asked:
     options = dict(plan.directives)
     for change in view.history.changes:
         options |= change.values
+    shown = view.history.options
+    wanted = options | {"partition": view.history.partition}
+    replaced = {name: wanted[name] for name, value in shown.items() if wanted.get(name) not in (None, "", value)}
+    options |= shown
     try:
         limit = seconds_of(options.get("time", ""))
     except ValueError:
         limit = None
-    return Asked(options.get("account") or None, limit, plan.gpu_count)
+    return Asked(options.get("account") or None, limit, plan.gpu_count, replaced)
 
 
 def job_view(
@@ -148,6 +154,8 @@ def job_view(
         roles=tuple(_roles(view)),
         tasks=tuple(_with_scripts(view, placed, placed if tasks is None else tasks)),
         account=asked.account,
+        replaced_options=asked.replaced,
+        notes=known.notes or None,
         job_gpus=asked.job_gpus,
         pages=() if view.job_status.ended else tuple(web_pages(view.folder, placed)),
         run=replace(run, suffix=run.suffix or None, secrets_file=run.secrets_file or None) if run else None,

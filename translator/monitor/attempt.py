@@ -24,7 +24,7 @@ from .transition import abandoned
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from paislurm.backends.base import Backend
+    from paislurm.backends.base import Accepted, Backend
 
     from ..errors import BackendError
     from ..state.history import History
@@ -102,12 +102,12 @@ def submit_attempt(
         environment=environment,
         held=known.holds_next,
     )
-    job_id, avoided = _submit(backend, submission)
+    accepted, avoided = _submit(backend, submission)
     now = known.asked
     with suppress(OSError):
         # The file server's time is that of the lock, which another process may have taken meanwhile.
         now = clock()
-    record = replace(submitted(known, job_id, now), avoided_nodes=avoided)
+    record = replace(submitted(known, accepted.job_id, now), avoided_nodes=avoided, notes=accepted.notes)
     try:
         folder.append(record)
     except OSError as error:
@@ -115,8 +115,8 @@ def submit_attempt(
     return record, None
 
 
-def _submit(backend: Backend, submission: Submission) -> tuple[JobId, tuple[str, ...]]:
-    """Submit a script, and return its id and the nodes that it avoids.
+def _submit(backend: Backend, submission: Submission) -> tuple[Accepted, tuple[str, ...]]:
+    """Submit a script, and return the answer and the nodes that it avoids.
 
     If the backend refuses them, leave out the nodes that it does not know; if it knows all, avoid none.
     """

@@ -131,6 +131,7 @@ def _seen(facts: Facts, job_status: JobStatus) -> tuple[Record, ...]:
             backend_state=seen.state,
             backend_reason=seen.reason,
             backend_reasons=seen.reasons,
+            options=seen.options,
         ),
     )
 

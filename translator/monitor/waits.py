@@ -70,14 +70,14 @@ def waits_by_journal(known: History) -> tuple[Wait, ...]:
 
 
 def is_change(known: History, seen: Observation, now: int) -> bool:
-    """Return whether a job's state or reason differs from the journal's.
+    """Return whether a job's state, options or reason differ from the journal's.
 
     If the backend forgets an ended job, this is not news: the journal has its end.
     """
     last = known.observed
     if last is not None and seen.state == FORGOTTEN and phase(last.backend_state) is Phase.ENDED:
         return False
-    if last is None or last.backend_state != seen.state:
+    if last is None or last.backend_state != seen.state or seen.options not in ({}, known.options):
         return True
     after = change_key(reasons_of(seen))
     if phase(seen.state) is not Phase.PENDING or after in ((), change_key(reasons_of(last))):

@@ -60,6 +60,7 @@ def changed(known: History, record: Changed) -> History:
         changes=(*known.changes, record),
         retry_policy=policy,
         partition=record.values.get("partition") or known.partition,
+        options={name: record.values.get(name, value) for name, value in known.options.items()},
         holds_next=known.holds_next if held is None else held == YES and not record.job_id,
     )
 

@@ -94,6 +94,9 @@ class History(Struct, frozen=True, kw_only=True, omit_defaults=True):
     submitted: int | None = None
     avoided: tuple[str, ...] = ()
     """The bad nodes that the last attempt avoids."""
+    notes: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What sbatch printed beside the id of the last attempt, and the options that Slurm shows for it."""
     observed: Observed | None = None
     waited: frozenset[tuple[str, ...]] = frozenset()
     """The reasons for which the last attempt has waited, as `change_key` returns them."""
@@ -214,6 +217,8 @@ def _of_attempt(known: History, attempt: int) -> History:
         refused=None,
         submitted=None,
         avoided=(),
+        notes="",
+        options={},
         observed=None,
         waited=frozenset(),
         ended=None,
@@ -231,6 +236,7 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
                 known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,
                 backend=record.backend, tasks=record.task_count, created=known.created or record.happened_at,
                 group=known.group or record.group, holds_next=False, refused=None, avoided=record.avoided_nodes,
+                notes=record.notes,
             )  # fmt: skip
         case Refused():
             first = known.first_asked if record.reached else 0
@@ -238,7 +244,8 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
         case Observed():
             if len(known.waited) < MAX_REASONS:
                 known = replace(known, waited=known.waited | {change_key(reasons_of(record))})
-            return replace(known, observed=record, ran=known.ran or record.backend_state == "RUNNING")
+            ran, options = known.ran or record.backend_state == "RUNNING", record.options or known.options
+            return replace(known, observed=record, ran=ran, options=options)
         case Ended():
             return replace(known, ended=known.ended or record)
 

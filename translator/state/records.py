@@ -151,6 +151,8 @@ class Submitted(_OfAttempt, frozen=True, kw_only=True):
     """The name of the job's sweep."""
     avoided_nodes: tuple[str, ...] = ()
     """The bad nodes that the attempt avoids."""
+    notes: str = ""
+    """What sbatch printed beside the id."""
 
 
 class Refused(_OfAttempt, frozen=True, kw_only=True):
@@ -173,6 +175,8 @@ class Observed(_OfAttempt, frozen=True, kw_only=True):
     """The backend's reason why the Slurm job waits."""
     backend_reasons: tuple[str, ...] = ()
     """The reason of each component."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """The `partition`, `account` and `time` limit that the queue shows."""
 
 
 class Cancelled(_OfAttempt, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ None.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..plural import counted
 from ..state.changes import change_text
@@ -66,7 +66,11 @@ class JobView(JobLine, frozen=True, kw_only=True):
     tasks: tuple[TaskView, ...] = ()
     """The tasks."""
     account: str | None = None
-    """The account that is charged; None for the user's default."""
+    """The account that is charged; None if Slurm has not shown the user's default."""
+    replaced_options: Mapping[str, str] = field(default_factory=dict)
+    """The requested `partition`, `account` and `time` that Slurm, or a rule of the site, has replaced."""
+    notes: str | None = None
+    """What sbatch, or a rule of the site, printed beside the id of the last attempt."""
     job_gpus: int = 0
     """The GPUs of all tasks that run at the same time."""
     pages: tuple[WebPage, ...] = ()
@@ -103,10 +107,9 @@ class JobView(JobLine, frozen=True, kw_only=True):
         yield "retried", f"{counted(self.retries or 0, 'time')} (jobRetryCount is {self.retry_limit})"
         yield self.backend or "backend", self._backend_text()
         yield "virtual cluster", self.virtual_cluster or ""
-        yield "partition", self.partition or ""
-        yield "account", self.account or ""
-        yield "time limit", elapsed_text(self.time_limit)
+        yield from self._option_facts()
         yield "GPUs", str(self.job_gpus or "")
+        yield "note", self.notes or ""
         if (earlier := len(self.changes) - SHOWN) > 0:
             yield "changed", f"{counted(earlier, 'earlier change')}: `paislurm status --json` lists them all"
         for change in self.changes[-SHOWN:]:
@@ -121,6 +124,19 @@ class JobView(JobLine, frozen=True, kw_only=True):
         yield "folder", self.folder
         if self.run is not None:
             yield from run_facts(self.run)
+
+    def _option_facts(self) -> Iterator[tuple[str, str]]:
+        """Yield the options as Slurm has them, with the requested ones that it has replaced."""
+        limit = elapsed_text(self.time_limit)
+        if limit == "-" and "time" in self.replaced_options:
+            limit = "unlimited"
+        for name, option, text in (
+            ("partition", "partition", self.partition),
+            ("account", "account", self.account),
+            ("time limit", "time", limit),
+        ):
+            requested = self.replaced_options.get(option)
+            yield name, f"{text} (requested: {requested})" if requested else text or ""
 
     def _backend_text(self) -> str:
         if self.accepted is False:

@@ -49,7 +49,7 @@ class JobLine(Struct, frozen=True, kw_only=True):
     virtual_cluster: str | None
     """The virtual cluster."""
     partition: str | None
-    """The partition in the job file or the site profile; None for Slurm's default."""
+    """The partition that Slurm shows, or else that of the job file or the site profile; None if unknown."""
     node_list: str | None = None
     """The nodes of the last attempt in Slurm's notation, `n[1-3,7]`."""
     folder: str
@@ -59,7 +59,7 @@ class JobLine(Struct, frozen=True, kw_only=True):
     completed: int | None
     """The number of tasks that ended by themselves; None if unknown."""
     time_limit: int | None = None
-    """The time limit in seconds; None for the partition's limit and for a job that has ended."""
+    """The time limit in seconds; None if unlimited or unknown, and for a job that has ended."""
     waits_began_at: Time | None = None
     """When the journal recorded the reason to wait."""
     advice: str | None = None

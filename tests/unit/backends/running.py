@@ -28,7 +28,7 @@ class Runs:
         script = work / "job.sbatch"
         script.write_text(f"#!/usr/bin/env bash\n{directives}{commands}\n", encoding="utf-8")
         submission = Submission(script=script, folder=work, job="job", attempt=0, tag=tag, log=work / "slurm.log")
-        job_id = self.backend.submit(submission)
+        job_id = self.backend.submit(submission).job_id
         self.jobs.append(job_id)
         return job_id
 

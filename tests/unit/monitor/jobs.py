@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from paislurm.backends.base import JobId, Observation
+from paislurm.backends.base import Accepted, JobId, Observation
 from paislurm.backends.runner import become
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.files.names import ENVIRONMENT
@@ -220,7 +220,7 @@ class FakeBackend:
         self._fail()
         return self.slurm
 
-    def submit(self, submission: Submission) -> JobId:
+    def submit(self, submission: Submission) -> Accepted:
         """Take the script."""
         self._fail()
         assert submission.script.is_file()
@@ -230,7 +230,7 @@ class FakeBackend:
         job_id = JobId(str(100 + len(self.submissions)))
         self.tags[submission.tag] = job_id
         self.observations[job_id] = observed("PENDING", job_id=job_id, reason="Priority")
-        return job_id
+        return Accepted(job_id)
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Answer for the jobs that are asked for, and no others."""

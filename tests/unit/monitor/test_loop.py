@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
-    from paislurm.backends.base import Observation, Submission
+    from paislurm.backends.base import Accepted, Observation, Submission
     from paislurm.translator.state.history import History
 
 
@@ -76,11 +76,11 @@ class Timed(FakeBackend):
         self.asked.append(self.clock.seconds)
         return super().observe(ids)
 
-    def submit(self, submission: Submission) -> JobId:
+    def submit(self, submission: Submission) -> Accepted:
         self.submitted.append(self.clock.seconds)
-        job_id = super().submit(submission)
+        accepted = super().submit(submission)
         self._begins()
-        return job_id
+        return accepted
 
     @property
     def pauses(self) -> list[float]:

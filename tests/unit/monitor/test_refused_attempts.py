@@ -39,7 +39,7 @@ from .jobs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.backends.base import Submission
+    from paislurm.backends.base import Accepted, Submission
     from paislurm.translator.monitor.poll import View
     from paislurm.translator.state.job_folder import JobFolder
     from paislurm.translator.state.records import Record
@@ -58,7 +58,7 @@ class Refusing(FakeBackend):
         self.says = says
         self.tries = 0
 
-    def submit(self, submission: Submission) -> JobId:
+    def submit(self, submission: Submission) -> Accepted:
         """Refuse the script, or take it."""
         self.tries += 1
         if self.says:
@@ -250,7 +250,7 @@ def test_the_monitor_retries_on_time_whatever_the_poll_interval(tmp_path: Path) 
     backend, seconds = Refusing(LIMIT), 0.0
     folder = after_another(tmp_path / "jobs")
 
-    def submit(submission: Submission) -> JobId:
+    def submit(submission: Submission) -> Accepted:
         tries.append(int(seconds))
         return Refusing.submit(backend, submission)
 

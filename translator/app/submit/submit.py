@@ -21,6 +21,7 @@ from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import UMASK, as_bytes, current_umask, is_kept
+from ...terminal_text import one_line
 from ..document import plain
 from ..nodes import ledger, say_avoided
 from ..runs.recording import current_folder, run_record
@@ -131,6 +132,8 @@ def _submit(session: Session, prepared: Prepared, place: Place) -> Submitted:
         raise
     job_id = JobId(record.job_id)
     say_avoided(session, folder.name, exclude, record.avoided_nodes)
+    if record.notes:
+        session.say(f"sbatch: {one_line(record.notes)}")
     if unwritten is not None and not folder.is_here():
         with suppress(BackendError):
             session.backend(source.backend).cancel(job_id)

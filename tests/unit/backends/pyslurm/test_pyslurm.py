@@ -111,7 +111,7 @@ def test_submit_and_find_use_slurm_programs(ask: Callable[..., Asked]) -> None:
     assert asked.backend.version() == "slurm 25.11.2\n"
     submit = read("completed")[0]
     asked.replay._left.append(submit)
-    assert asked.backend.submit(submission("completed")) == submit.completed.stdout.strip()
+    assert asked.backend.submit(submission("completed")).job_id == submit.completed.stdout.strip()
     assert not asked.calls
 
 

@@ -44,7 +44,7 @@ SEEN = {
 
 @pytest.mark.parametrize(("name", "comment", "command", "expected"), SEEN.values(), ids=SEEN)
 def test_a_job_is_known_by_its_tag_or_its_script(name: str, comment: str, command: str, expected: bool | None) -> None:
-    queue = queue_rows(f"7|{name}|PENDING|10|N/A|N/A||{comment or '(null)'}|{command}|None\n")
+    queue = queue_rows(f"7|{name}|PENDING|10|N/A|N/A|||||{comment or '(null)'}|{command}|None\n")
     seen = observation(queue, (), components=1, accounted=True)
     assert seen is not None
     assert is_attempt(seen, OURS) is expected

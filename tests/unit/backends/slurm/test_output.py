@@ -56,7 +56,7 @@ def seen(queue: str | list[Row] = "", accounts: str = "", components: int = 1) -
 
 
 def test_a_tag_is_that_of_the_queue_as_most_accounts_keep_no_comment() -> None:
-    queue = queue_rows("7|demo|COMPLETED|10|20|30|n1|paislurm-1a||None\n8|two|PENDING|10|N/A|N/A||(null)|(null)|None\n")
+    queue = queue_rows("7|demo|COMPLETED|10|20|30|n1||||paislurm-1a||None\n8|two|PENDING|10|N/A|N/A|||||(null)|(null)|None\n")
     assert [(row.name, row.comment, row.command) for row in queue] == [("demo", "paislurm-1a", ""), ("two", "", "")]
     for known, tag in ((queue[:1], "paislurm-1a"), ([], "")):
         found = seen(known, "7|demo|COMPLETED|0:0|10|20|30|n1||None\n")
@@ -70,7 +70,7 @@ def test_accounts_that_missed_the_start_have_no_name() -> None:
 
 
 def test_a_reason_may_contain_the_separator() -> None:
-    [row] = queue_rows("7|7|PENDING|10|N/A|N/A||||ReqNodeNotAvail, (drained|by root)\n")
+    [row] = queue_rows("7|7|PENDING|10|N/A|N/A|||||||ReqNodeNotAvail, (drained|by root)\n")
     assert (row.leader, row.reason) == ("7", "ReqNodeNotAvail, (drained|by root)")
 
 
@@ -93,7 +93,7 @@ def test_special_characters_in_the_log_path_are_escaped() -> None:
 
 
 def test_an_unknown_state_is_not_final() -> None:
-    found = seen("7|7|TELEPORTED|10|20|30|n1|||None\n")
+    found = seen("7|7|TELEPORTED|10|20|30|n1||||||None\n")
     assert (found.state, found.raw_state, found.final) == ("TELEPORTED", "TELEPORTED", False)
 
 
@@ -146,14 +146,14 @@ def test_a_row_without_a_component_is_final_for_a_job_that_never_started(started
 
 
 def test_a_job_that_is_completing_still_runs() -> None:
-    queue = "7+0|7|COMPLETING|10|20|30|n1|||None\n7+1|8|CANCELLED|10|20|30|n2|||None\n"
+    queue = "7+0|7|COMPLETING|10|20|30|n1||||||None\n7+1|8|CANCELLED|10|20|30|n2||||||None\n"
     accounts = "7+0|7|CANCELLED by 5|0:0|10|20|30|n1||None\n7+1|8|CANCELLED by 5|0:0|10|20|30|n2||None\n"
     found = seen(queue, accounts, components=2)
     assert (found.state, found.final) == ("COMPLETING", False)
 
 
 def test_a_job_that_only_the_accounts_show_is_not_in_the_queue() -> None:
-    for queue, queued in (("7|demo|PENDING|10|N/A|N/A||||None\n", True), ("", False)):
+    for queue, queued in (("7|demo|PENDING|10|N/A|N/A|||||||None\n", True), ("", False)):
         found = seen(queue, "7|demo|PENDING|0:0|10|Unknown|Unknown|None assigned||None\n")
         assert (found.state, found.queued) == ("PENDING", queued)
 
@@ -184,9 +184,9 @@ def test_each_component_has_a_reason(
 
 
 def test_a_running_job_has_no_reason_and_a_long_one_is_cut_short() -> None:
-    running = seen("7|7|RUNNING|90|100|N/A|n1|||None\n")
+    running = seen("7|7|RUNNING|90|100|N/A|n1||||||None\n")
     assert (running.reason, running.reasons) == ("", ())
-    long = seen(f"7|7|PENDING|90|N/A|N/A||||ReqNodeNotAvail, {'n' * 9999}\n")
+    long = seen(f"7|7|PENDING|90|N/A|N/A|||||||ReqNodeNotAvail, {'n' * 9999}\n")
     assert len(long.reasons[0]) == MAX_REASON
 
 

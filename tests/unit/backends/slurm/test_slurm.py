@@ -28,7 +28,7 @@ NOTHING = Completed(status=0, stdout="", stderr="")
 def replay(case: str) -> tuple[SlurmBackend, JobId, list[Recording]]:
     """Submit as recorded; return the backend, the job's id and what was said after that."""
     submit, *rest = read(case)
-    job_id = SlurmBackend(Replay([submit])).submit(submission(case))
+    job_id = SlurmBackend(Replay([submit])).submit(submission(case)).job_id
     return SlurmBackend(Replay(rest)), job_id, rest
 
 
@@ -174,7 +174,7 @@ class Clusters:
                 status=0, stdout="CLUSTER: far\n7|PD|paislurm-1@far.1|\n" if far else "7|PD|paislurm-2|\n", stderr=""
             )
         state = "RUNNING" if far else "PENDING"
-        return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1|||None\n", stderr="")
+        return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1||||||None\n", stderr="")
 
 
 def test_each_cluster_is_queried_for_its_own_jobs() -> None:
@@ -277,7 +277,7 @@ def test_a_rate_limited_query_returns_no_job_states(answer: Completed) -> None:
     """Neither by the queue, nor by the accounts of jobs that the queue knows or does not know."""
     ids = [JobId("1"), JobId("2")]
     queue = tuple(commands.squeue(ids))
-    ended = Completed(status=0, stdout="1|1|COMPLETED|1|2|3|n1|||None\n", stderr="")
+    ended = Completed(status=0, stdout="1|1|COMPLETED|1|2|3|n1||||||None\n", stderr="")
     accounts = Recording(tuple(commands.sacct(ids)), answer)
     for recordings in (
         [Recording(queue, answer)],
@@ -359,7 +359,7 @@ def test_a_delayed_attempt_gets_a_begin_time(tmp_path: Path) -> None:
 
 
 def _running(ids: list[JobId]) -> str:
-    return "".join(f"{job_id}|{job_id}|RUNNING|1|2|3|n1|||None\n" for job_id in ids)
+    return "".join(f"{job_id}|{job_id}|RUNNING|1|2|3|n1||||||None\n" for job_id in ids)
 
 
 def test_a_tag_is_found_in_the_queue() -> None:

@@ -83,7 +83,7 @@ def test_only_a_certain_number_is_the_job_id(
             submitted(backend)
 
 
-QUEUE = "7+0|a|PENDING|10|20|30||paislurm-1a||None\n7+1|a|RUNNING|10|20|30|n1|paislurm-1a||Why | not\n"
+QUEUE = "7+0|a|PENDING|10|20|30|||||paislurm-1a||None\n7+1|a|RUNNING|10|20|30|n1||||paislurm-1a||Why | not\n"
 ACCOUNTS = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason\n7|a|FAILED|3:0|10|20|30|n1||None\n"
 STEPS = "7||||||10|20|10|node=2,gres/gpu=1|n[1-2]|a\n"
 AROUND: list[Callable[[str], str]] = [

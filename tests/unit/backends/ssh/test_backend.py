@@ -86,7 +86,7 @@ def test_sbatch_is_called_once_whichever_answer_is_lost(
     loses: tuple[int, ...], made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
 ) -> None:
     backend, transport = made(*loses)
-    assert backend.submit(submission) == JobId("123")
+    assert backend.submit(submission).job_id == JobId("123")
     assert (home / "calls").read_text() == "call\n"
     assert transport.calls > max(loses, default=0)
     assert sorted(path.name for path in there(home).iterdir()) == ["attempts", "job.yaml", "secrets", "umask"]
@@ -139,7 +139,7 @@ def test_a_refused_submission_leaves_no_files_and_can_be_repeated(
     (home / "refuses").unlink()
     (submission.folder / "secrets").mkdir()
     (submission.folder / "secrets" / "word").write_text(secret)
-    assert backend.submit(submission) == JobId("123")
+    assert backend.submit(submission).job_id == JobId("123")
 
 
 def test_new_output_is_fetched_once_in_chunks(

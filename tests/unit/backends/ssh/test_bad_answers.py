@@ -57,7 +57,7 @@ ANSWERS: dict[str, bytes] = {
     "sacct": b"JobID|Comment|SubmitLine\n126|paislurm-9|sbatch paislurm-9\n",
     "squeue --noheader --me --states=all '--format=%i|%t|%k|%o'": b"123|PD|paislurm-1a2b|\n",
     "'--format=%i|%l": b"123|1:00:00|normal|lab|normal|0\n",
-    "squeue --noheader --states=all": b"123|123|RUNNING|1700000000|1700000001|1700000002|n1|||None\n",
+    "squeue --noheader --states=all": b"123|123|RUNNING|1700000000|1700000001|1700000002|n1||||||None\n",
     "squeue": b"7|normal|1|1|cpu=1,gres/gpu=1|gres:gpu:1|||Priority|\n",
     "sinfo --noheader --Node --nodes": b"n1 down* broken\n",
     "sinfo": b"n1|normal*|up|idle|gpu:v100:4|gpu:v100:0|0/32/0/32|1000|0|\n",

@@ -94,13 +94,13 @@ def test_a_retry_refused_by_slurm_is_submitted_again(
     made: SshBackend, login: Here, submission: Submission, said: str, error: str
 ) -> None:
     login.sbatch("echo 7")
-    assert made.submit(submission) == "7"
+    assert made.submit(submission).job_id == "7"
     login.sbatch(said)
     with pytest.raises(UnreachableError) as caught:
         made.submit(_attempt(submission.folder, 1))
     assert caught.value.diagnostics[0].code == error
     login.sbatch("echo 8")
-    assert made.submit(_attempt(submission.folder, 1)) == "8"
+    assert made.submit(_attempt(submission.folder, 1)).job_id == "8"
     assert (login.home / ".paislurm/remote/job.1a2b/secrets/key").read_text() == "hush"
 
 
@@ -123,7 +123,7 @@ def test_a_lost_answer_is_read_later(made: SshBackend, login: Here, submission: 
     with pytest.raises(UnreachableError):
         made.submit(submission)
     login.breaks_at = ""
-    assert made.submit(submission) == "7"
+    assert made.submit(submission).job_id == "7"
     assert (login.home / "calls").read_text() == "call\n"
 
 

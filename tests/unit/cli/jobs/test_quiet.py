@@ -61,7 +61,7 @@ def calls(tmp_path: Path, folder: JobFolder, monkeypatch: pytest.MonkeyPatch) ->
     log = tmp_path / "calls"
     log.touch()
     for name, answer in (
-        ("squeue", "echo '7|demo|RUNNING|1|2|3|n1|||None'"),
+        ("squeue", "echo '7|demo|RUNNING|1|2|3|n1||||||None'"),
         ("sacct", "exit 1"),
         ("sbatch", "exit 1"),
     ):

@@ -30,7 +30,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     """Have a Slurm 25.11, which says that job 7 waits, and a pyslurm of the version that the test wants."""
     programs = tmp_path / "programs"
     programs.mkdir()
-    answers = {"sbatch": "slurm 25.11.2", "squeue": "7||PENDING|10|||None|||Resources"}
+    answers = {"sbatch": "slurm 25.11.2", "squeue": "7||PENDING|10|||None||||||Resources"}
     for program, answer in answers.items():
         (programs / program).write_text(f"#!/bin/sh\nprintf '%s\\n' '{answer}'\n", encoding="utf-8")
         (programs / program).chmod(0o755)

@@ -156,6 +156,7 @@ def test_a_too_long_name_is_reported(run: Runner, tmp_path: Path, slurm: FakeBac
 
 RACE = """
 import sys, time
+from paislurm.backends.base import Accepted
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.main import main
 
@@ -164,7 +165,7 @@ class Slow:
     def submit(self, submission):
         time.sleep(0.2)
         print(submission.tag, flush=True)
-        return str(time.time_ns())
+        return Accepted(str(time.time_ns()))
     def observe(self, ids): return {}
     def find(self, tags): return {}
 
