@@ -18,7 +18,7 @@ from paislurm.translator.errors import Diagnostic, NotFoundError, RejectedError
 from paislurm.translator.files.private import make_private, open_private, write_new
 from paislurm.translator.files.reading import read_text
 
-from ..base import JobId, Observation, SharedFolders
+from ..base import Accepted, JobId, Observation, SharedFolders
 from ..runner import become, environment_of_process
 from ..slurm_emulator import processes, records
 from ..slurm_emulator.scancel import end_job

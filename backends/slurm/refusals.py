@@ -175,8 +175,8 @@ def notes(done: Completed) -> str:
 
 
 def _said(text: str) -> list[str]:
-    """Return the lines of a site's rule, without repetitions, programs, and numbers of components (`0: `)."""
-    lines = (re.sub(r"^\d+: ", "", _without_program(line)) for line in text.splitlines())
+    """Return lines of a site's rule, without repetitions, sbatch's own prefix, and numbers of components (`0: `)."""
+    lines = (re.sub(r"^(?:sbatch: )?(?:error: |fatal: )?(?:\d+: )?", "", line).strip() for line in text.splitlines())
     return [line for line in dict.fromkeys(lines) if line]
 
 

@@ -32,7 +32,7 @@ from .runner import SshRunner, attached, completed, remote_script
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from ..base import JobId, Observation, RunFolders, Submission
+    from ..base import Accepted, JobId, Observation, RunFolders, Submission
     from ..runner import CommandRunner, Completed, LogCall
     from .mirrored import Brought
     from .remote_files import Removals

@@ -242,10 +242,13 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
             first = known.first_asked if record.reached else 0
             return known if known.job_id else replace(known, refused=record, first_asked=first)
         case Observed():
+            known, last = replace(known, options=record.options or known.options), known.observed
+            if last is not None and replace(record, happened_at=last.happened_at, options=last.options) == last:
+                # Only the options have changed: it has waited since then.
+                return known
             if len(known.waited) < MAX_REASONS:
                 known = replace(known, waited=known.waited | {change_key(reasons_of(record))})
-            ran, options = known.ran or record.backend_state == "RUNNING", record.options or known.options
-            return replace(known, observed=record, ran=ran, options=options)
+            return replace(known, observed=record, ran=known.ran or record.backend_state == "RUNNING")
         case Ended():
             return replace(known, ended=known.ended or record)
 

@@ -179,7 +179,7 @@ def test_each_component_has_a_reason(
     state: str, first: str, second: str, reason: str, reasons: tuple[str, ...]
 ) -> None:
     """As 22.05 prints it: the first component says nothing of what keeps the others."""
-    found = seen(f"28+0|28|{state}|90|200|N/A||||{first}\n28+1|29|{state}|90|N/A|N/A||||{second}\n", components=2)
+    found = seen(f"28+0|28|{state}|90|200|N/A|||||||{first}\n28+1|29|{state}|90|N/A|N/A|||||||{second}\n", components=2)
     assert (found.reason, found.reasons) == (reason, reasons)
 
 
@@ -208,7 +208,7 @@ def test_a_running_job_has_no_reason_and_a_long_one_is_cut_short() -> None:
 )
 def test_the_expected_start_time_is_read(starts: list[str], state: str, reason: str, expected: int | None) -> None:
     nodes = "n1" * (state == "RUNNING")
-    text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}|||{reason}\n" for k, start in enumerate(starts))
+    text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}||||||{reason}\n" for k, start in enumerate(starts))
     found = seen(text, components=len(starts))
     assert (found.expected_start, found.started) == (expected, 200 if state == "RUNNING" else None)
 

@@ -47,7 +47,7 @@ ENDED = {
     "cancelled_while_pending": ("CANCELLED", "CANCELLED by 21001", 0, 0, ""),
     "het_cancelled_while_pending": ("CANCELLED", "CANCELLED by 21001", 0, 0, ""),
     "node_failed": ("NODE_FAIL", "NODE_FAIL", 0, 0, "n1,n2,n3"),
-    "out_of_memory": ("OUT_OF_MEMORY", "OUT_OF_MEMORY", 0, 125, "n2"),
+    "out_of_memory": ("OUT_OF_MEMORY", "OUT_OF_MEMORY", 0, 125, "n1"),
     "timeout": ("TIMEOUT", "TIMEOUT", 0, 0, "n1,n2,n3"),
 }
 
@@ -72,6 +72,7 @@ def test_a_pending_job_has_a_reason() -> None:
     found = observe("pending")
     assert (found.state, found.final, found.reason, found.nodes) == ("PENDING", False, "Resources", "")
     assert (found.started is None, found.submitted is None) == (True, False)
+    assert found.options == {"partition": "normal", "account": "research", "time": "01:00:00"}
 
 
 @pytest.mark.parametrize(("case", "state"), [("het_just_ended", "FAILED"), ("database_away", "COMPLETED")])

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import Accepted, JobId
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.output import accounting_rows, queue_rows
@@ -36,8 +36,22 @@ def answering(stdout: str, status: int = 0, stderr: str = "") -> SlurmBackend:
     return SlurmBackend(Mock(run=Mock(return_value=Completed(status=status, stdout=stdout, stderr=stderr))))
 
 
-def submitted(backend: SlurmBackend) -> JobId:
+def submitted(backend: SlurmBackend) -> Accepted:
     return backend._submitted(["sbatch"], backend._runner.run([], timeout=1))
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "notes"),
+    [
+        ("123\n", "", ""),
+        (f"{NOTICE}123\n", "", "NOTE: maintenance on Monday; 42 nodes are idle"),
+        ("123;far\r\nbye\n", NOTICE, "NOTE: maintenance on Monday; 42 nodes are idle; bye"),
+        ("123\n", "sbatch: 0: to partition b\nsbatch: 1: to partition b\nsbatch: warning: slow\n", "to partition b; warning: slow"),
+        ("123\n", "x" * 5000, "x" * 1000),
+    ],
+)
+def test_what_sbatch_prints_beside_the_id_is_kept(stdout: str, stderr: str, notes: str) -> None:
+    assert submitted(answering(stdout, 0, stderr)).notes == notes
 
 
 @pytest.mark.parametrize(
@@ -77,7 +91,7 @@ def test_only_a_certain_number_is_the_job_id(
         with pytest.raises(RejectedError):
             submitted(backend)
     elif isinstance(expected, str) and expected.startswith("123"):
-        assert submitted(backend) == expected
+        assert submitted(backend).job_id == expected
     else:
         with pytest.raises(UnreachableError, match=str(expected)):
             submitted(backend)
