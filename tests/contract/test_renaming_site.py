@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -84,6 +85,25 @@ def test_a_retry(site: Site, folder: Path) -> None:
     assert job.over()[:2] == ("SUCCEEDED", 0)
     assert job.status()["retries"] == 1
     assert sorted(slurm_jobs(job)) == ["COMPLETED", "FAILED"]
+
+
+@BOTH
+def test_what_a_rule_replaces_and_prints_is_shown(site: Site, folder: Path, layout: str) -> None:
+    job = site.described(folder, "moved", ROLES, f"{{slurm: {{layout: {layout}, time: 90}}}}")
+    done = job.paislurm("submit", "moved.yaml")
+    assert (done.returncode, done.stderr.count("note from sbatch: NOTE: jobs over an hour run in partition long.")) == (
+        0,
+        1,
+    )
+    job.wait_for("up", "0-a/0", "1-b/0")
+    shown = json.loads(job.paislurm("status", "--json", job.name).stdout)
+    assert (shown["partition"], shown["account"], shown["time_limit"]) == ("long", "extra", 7200)
+    assert shown["replaced_options"] == {"partition": "normal", "time": "01:30:00"}
+    text = job.paislurm("status", job.name).stdout
+    for row in ("long (requested: normal)", "02:00:00 (requested: 01:30:00)", "NOTE: jobs over an hour run in"):
+        assert row in text
+    assert job.paislurm("cancel", job.name).returncode == 0
+    assert job.over()[:2] == ("STOPPED", -210)
 
 
 @pytest.mark.parametrize("accounts", [True, False], ids=["accounts", "no accounts"])

@@ -56,7 +56,9 @@ def seen(queue: str | list[Row] = "", accounts: str = "", components: int = 1) -
 
 
 def test_a_tag_is_that_of_the_queue_as_most_accounts_keep_no_comment() -> None:
-    queue = queue_rows("7|demo|COMPLETED|10|20|30|n1||||paislurm-1a||None\n8|two|PENDING|10|N/A|N/A|||||(null)|(null)|None\n")
+    queue = queue_rows(
+        "7|demo|COMPLETED|10|20|30|n1||||paislurm-1a||None\n8|two|PENDING|10|N/A|N/A|||||(null)|(null)|None\n"
+    )
     assert [(row.name, row.comment, row.command) for row in queue] == [("demo", "paislurm-1a", ""), ("two", "", "")]
     for known, tag in ((queue[:1], "paislurm-1a"), ([], "")):
         found = seen(known, "7|demo|COMPLETED|0:0|10|20|30|n1||None\n")

@@ -175,7 +175,9 @@ class Clusters:
                 status=0, stdout="CLUSTER: far\n7|PD|paislurm-1@far.1|\n" if far else "7|PD|paislurm-2|\n", stderr=""
             )
         state = "RUNNING" if far else "PENDING"
-        return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1||||||None\n", stderr="")
+        return Completed(
+            status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1||||||None\n", stderr=""
+        )
 
 
 def test_each_cluster_is_queried_for_its_own_jobs() -> None:

@@ -46,7 +46,11 @@ def submitted(backend: SlurmBackend) -> Accepted:
         ("123\n", "", ""),
         (f"{NOTICE}123\n", "", "NOTE: maintenance on Monday; 42 nodes are idle"),
         ("123;far\r\nbye\n", NOTICE, "NOTE: maintenance on Monday; 42 nodes are idle; bye"),
-        ("123\n", "sbatch: 0: to partition b\nsbatch: 1: to partition b\nsbatch: warning: slow\n", "to partition b; warning: slow"),
+        (
+            "123\n",
+            "sbatch: 0: to partition b\nsbatch: 1: to partition b\nsbatch: warning: slow\n",
+            "to partition b; warning: slow",
+        ),
         ("123\n", "x" * 5000, "x" * 1000),
     ],
 )
