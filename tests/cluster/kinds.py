@@ -64,6 +64,7 @@ KINDS = {
         Kind("nfs", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
         Kind("rootless", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
         Kind("logins", nodes=NODES[:4], logins=("login2",), room="3g", slurms=()),
+        Kind("slices", nodes=("n1", "n2", "n3"), cgroups=False, slurms=()),
         Kind("renames", nodes=("n1", "n2"), cgroups=False, slurms=()),
         Kind("guarded", nodes=("n1", "n2", "n3", "n4"), far="n4", spank=True),
     )
@@ -74,8 +75,8 @@ KINDS = {
 `private`: a job has a /tmp of its own; with several nodes beside each other on one machine that fails at times.
 `backfill`: Slurm's default scheduler parameters: a heterogeneous job waits for up to 30 s on an idle cluster.
 `builtin`: the scheduler that takes no heterogeneous job. `logins`: two login nodes, and room for many
-jobs. `rootless`: nodes on which Podman runs. `renames`: a rule of the site gives jobs other names and comments. They
-are small: each Slurm boots them for a few cases.
+jobs. `rootless`: nodes on which Podman runs. `renames`: a rule of the site gives jobs other names and comments.
+`slices`: a node has GPUs of three types, as with MIG. They are small: each Slurm boots them for a few cases.
 `nfs`: boots in a guest whose kernel mounts NFS, see tests/nfs.
 """
 

@@ -69,6 +69,7 @@ def _role(
                 request.sized.roles[position],
                 site,
                 shared=packing is not None,
+                gpu_type=request.asked[position].target.gpu_type,
                 tasks_per_node=most,
                 even=even,
                 ranks=ranks.count if ranks else 1,

@@ -76,13 +76,15 @@ def _partition(path: Path, ours: Partition, theirs: Partition) -> Iterator[Diffe
     if theirs.time_limit is not None and ours.nodes and (ours.time_limit or theirs.time_limit) > theirs.time_limit:
         message = f"partition {ours.name} allows {theirs.time_limit}, not {ours.time_limit}"
         yield Difference(path=(*path, "timeLimit"), message=message)
-    types = {shape.gpu_type for shape in theirs.nodes if shape.gpus}
+    types = {name for shape in theirs.nodes for name in shape.gpus_by_type}
     features = {name for shape in theirs.nodes for name in shape.features or ()}
     gres = {text.rpartition(":")[0] for shape in theirs.nodes for text in shape.gres or ()}
     for position, shape in enumerate(ours.nodes):
         here = (*path, "nodes", position)
-        if shape.gpu_type and shape.gpu_type not in types and "" not in types:
-            yield _gone((*here, "gpuType"), f"type of GPU in partition {ours.name}", shape.gpu_type, types)
+        key = "gpuTypes" if shape.gpu_types else "gpuType"
+        for name in {*shape.gpus_by_type, shape.gpu_type}:
+            if name and name not in types and "" not in types:
+                yield _gone((*here, key), f"type of GPU in partition {ours.name}", name, types)
         for name in shape.features or ():
             if name not in features:
                 yield _gone((*here, "features"), f"feature in partition {ours.name}", name, features)
@@ -113,7 +115,7 @@ def _names(site: Site, found: Site) -> Iterator[Difference]:
 
 def _node_types(site: Site, found: Site) -> Iterator[Difference]:
     shapes = [shape for partition in found.partitions.values() for shape in partition.nodes]
-    types = {shape.gpu_type for shape in shapes if shape.gpus}
+    types = {name for shape in shapes for name in shape.gpus_by_type}
     for name, each in site.node_types.items():
         if each.gpu_type and shapes and each.gpu_type not in types and "" not in types:
             yield _gone(("nodeTypes", name, "gpuType"), "type of GPU", each.gpu_type, types)

@@ -15,6 +15,9 @@ Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", G
 """A generic resource of a node with its number. Source: sbatch(1), --gres."""
 _GPU_TYPE = {"type": ["string", "null"], "pattern": r"^[^\s\"'`\\#]+$"}
 GpuType = Annotated[str, Validator(lambda value: "" if value is None else sbatch_value(value), _GPU_TYPE)]
+TypedGpus = Annotated[
+    str, pattern("a type of GPU with its number, such as `a100:2`", r"[^\s\"'`\\\\#:,]+:[1-9]\d{0,5}")
+]
 Count = Annotated[int, int_range(0)]
 Positive = Annotated[int, int_range(1)]
 
@@ -32,12 +35,29 @@ class Shape(StrictModel):
     """GPUs of one node."""
     gpu_type: GpuType = ""
     """The gres type of its GPUs."""
+    gpu_types: tuple[TypedGpus, ...] = ()
+    """GPUs of one node that has several types, MIG slices for instance, each `a100:2`, instead of `gpus`."""
     threads_per_core: Annotated[int, int_range(1, 8)] = 1
     """Hardware threads per core, if Slurm counts them as CPUs."""
     features: tuple[SbatchText, ...] | None = None
     """The features of these nodes; a job that requests others is refused."""
     gres: tuple[Gres, ...] | None = None
     """Generic resources of one node other than GPUs, each `hca:2`."""
+
+    @property
+    def gpus_by_type(self) -> dict[str, int]:
+        """The number of GPUs of one node by their type, "" for GPUs without a type."""
+        if not self.gpu_types:
+            return {self.gpu_type: self.gpus} if self.gpus else {}
+        return {name: int(number) for name, _, number in (text.rpartition(":") for text in self.gpu_types)}
+
+    def of_gpu_type(self, gpu_type: str) -> Shape:
+        """Return the nodes as requests for one type of GPU find them; "" is any type."""
+        if not self.gpu_types:
+            return self
+        found = self.gpus_by_type
+        gpus = found.get(gpu_type, 0) if gpu_type else sum(found.values())
+        return self.model_copy(update={"gpus": gpus, "gpu_type": gpu_type, "gpu_types": ()})
 
 
 class Partition(StrictModel):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from paislurm.translator.errors import PlanError
@@ -112,6 +114,80 @@ def test_only_nodes_with_the_type_count() -> None:
     assert asked(compiled({"w": role(4, 4)}, sku(w="V100")))["nodes"] == "4"
     with pytest.raises(PlanError, match="a task of 1 CPU, 100 MiB and 8 v100 GPUs does not fit"):
         compiled({"w": role(1, 8)}, sku(w="V100"))
+
+
+SLICES = """
+partitions:
+  mixed:
+    nodes:
+      - {count: 2, cpus: 16, memoryMB: 100000, gpuTypes: [a100:2, "a100_1g.10gb:7", "a100_3g.40gb:3"]}
+      - {count: 2, cpus: 16, memoryMB: 100000, gpus: 4, gpuType: v100}
+      - {count: 3, cpus: 32, memoryMB: 100000}
+  sliced: {nodes: [{count: 1, cpus: 16, memoryMB: 100000, gpuTypes: ["1g.10gb:4", "3g.40gb:2"]}]}
+  pools:
+    nodes:
+      - {count: 1, cpus: 16, memoryMB: 100000, gpus: 2, gpuType: a100, features: [whole]}
+      - {count: 1, cpus: 16, memoryMB: 100000, gpus: 7, gpuType: "1g.10gb", features: [mig]}
+  whole:
+    nodes:
+      - {count: 1, cpus: 16, memoryMB: 100000, gpus: 2, gpuType: a100}
+      - {count: 1, cpus: 16, memoryMB: 100000, gpus: 7, gpuType: v100}
+defaultPartition: mixed
+nodeTypes: {SLICE: {gpuType: "a100_3g.40gb"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("extras", "gpus", "gres"),
+    [
+        ({}, 2, "gpu:v100:2"),
+        ({}, 0, None),
+        (sku(w="a100"), 2, "gpu:a100:2"),
+        (sku(w="SLICE"), 3, "gpu:a100_3g.40gb:3"),
+        (sku(w="A100_1G.10GB"), 7, "gpu:a100_1g.10gb:7"),
+        ({"slurm": {"partition": "sliced"}}, 4, "gpu:1g.10gb:4"),
+        ({"slurm": {"partition": "pools"}}, 2, "gpu:a100:2"),
+        ({"slurm": {"partition": "pools", "constraint": "mig"}}, 7, "gpu:7"),
+        ({"slurm": {"partition": "whole"}}, 2, "gpu:2"),
+    ],
+)
+def test_a_task_never_gets_several_types_of_gpus_where_there_are_slices(
+    extras: dict[str, Any], gpus: int, gres: str | None
+) -> None:
+    """The step names the type, too: a job that has whole nodes has all their GPUs."""
+    found = compiled_for(SLICES, {"w": role(1, gpus)}, extras)
+    assert asked(found).get("gres") == gres
+    assert step(found).get("gpus-per-task") == (gres.removeprefix("gpu:") if gres else None)
+
+
+@pytest.mark.parametrize("layout", ["het", "shared"])
+def test_only_gpus_of_the_type_are_counted_on_nodes_with_several(layout: str) -> None:
+    extras = sku(a="SLICE", b="SLICE") | {"slurm": {"layout": layout}}
+    assert compiled_for(SLICES, {"a": role(1, 2), "b": role(1, 3)}, extras).plan.layout.kind == layout
+    for roles in ({"a": role(2, 3), "b": role(1, 1)}, {"a": role(1, 4), "b": role(1, 1)}):
+        with pytest.raises(PlanError, match="can never start"):
+            compiled_for(SLICES, roles, extras)
+    diagnostic = refusal(SLICES, {"a": role(1, 4)}, sku(a="SLICE"))
+    assert "4 a100_3g.40gb GPUs does not fit partition mixed (2 nodes of 16 CPUs, 100000 MiB and 3 a100" in str(
+        diagnostic
+    )
+    assert "a task can have at most 3 a100_3g.40gb GPUs there" in diagnostic.hint
+
+
+def test_components_with_different_types_take_different_nodes() -> None:
+    types = {"a": "a100", "b": "a100_1g.10gb", "c": "SLICE"}
+    roles = {name: role(1, 1) for name in types}
+    with pytest.raises(PlanError, match="can never start"):
+        compiled_for(SLICES, roles, sku(**types))
+    del roles["c"], types["c"]
+    found = compiled_for(SLICES, {**roles, "d": role(3, 0, 32)}, sku(**types))
+    assert [asked(found, k).get("gres") for k in range(3)] == ["gpu:a100:1", "gpu:a100_1g.10gb:1", None]
+
+
+def test_a_type_of_untyped_gpus_is_refused_in_words() -> None:
+    untyped = SLICES.replace(", gpuType: v100", "").replace("defaultPartition: mixed", "defaultPartition: whole")
+    diagnostic = refusal(untyped.replace("gpus: 2, gpuType: a100", "gpus: 2"), {"w": role(1, 1)}, sku(w="a100"))
+    assert (diagnostic.code, "at most no a100 GPUs there" in diagnostic.hint) == ("E410", True)
 
 
 def test_roles_share_nodes_only_with_equal_gpu_types() -> None:

@@ -79,7 +79,7 @@ def _of_nodes(partitions: Mapping[str, Partition], gres: str) -> dict[str, str]:
         for name, each in partitions.items()
         if each.nodes
     )
-    gpus = {":".join(filter(None, (gres, shape.gpu_type, str(shape.gpus)))) for shape in shapes if shape.gpus}
+    gpus = {":".join(filter(None, (gres, kind, str(n)))) for shape in shapes for kind, n in shape.gpus_by_type.items()}
     found = dict.fromkeys(("mem", "cpus-per-task", "nodes"), sizes)
     found["gres"] = f"nodes have {_listed(gpus.union(*(shape.gres or () for shape in shapes)))}"
     if all(shape.features is not None for shape in shapes):

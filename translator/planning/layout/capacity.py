@@ -55,6 +55,7 @@ def ceil_div(amount: int, size: int) -> int:
 
 def node_capacity(shape: Shape, demand: Demand) -> int:
     """Return how many tasks fit on one node of a shape."""
+    shape = shape.of_gpu_type(demand.gpu_type)
     if demand.gpu_type and demand.gpu_type != shape.gpu_type:
         return 0
     if demand.constraint and not is_satisfied(demand.constraint, shape.features):
@@ -121,7 +122,7 @@ def allocate_disjoint(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tup
     ]
     for position in sorted(range(len(demands)), key=lambda p: sum(shapes[k].count for k in ways[p])):
         missing = needs[position].count
-        for k in sorted(ways[position], key=lambda k: (shapes[k].gpus, shapes[k].cpus)):
+        for k in sorted(ways[position], key=lambda k: (sum(shapes[k].gpus_by_type.values()), shapes[k].cpus)):
             used = min(missing, free[k])
             free[k] -= used
             missing -= used

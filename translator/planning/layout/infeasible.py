@@ -101,7 +101,7 @@ def role_too_large(job: Job, position: int, partition: Partition, conditions: Co
     size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, one.gpu_type)
     nodes = "; ".join(
         f"{_amount(s.count, 'node')} of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if one.gpu_type else '')}"
-        for s in merged(_suitable_nodes(partition, one))
+        for s in merged(shape.of_gpu_type(one.gpu_type) for shape in _suitable_nodes(partition, one))
     )
     nodes += f" with {one.constraint}" if one.constraint else ""
     if _fits_one(job, position, partition, conditions):
@@ -147,7 +147,9 @@ def _other_partitions(tasks: int, one: Demand, others: Sequence[Partition]) -> s
 
 def _smaller_task(partition: Partition, one: Demand) -> str:
     wanted = one.resources
-    shapes = [shape for shape in _suitable_nodes(partition, one) if one.gpu_type in ("", shape.gpu_type)]
+    suitable = [shape.of_gpu_type(one.gpu_type) for shape in _suitable_nodes(partition, one)]
+    typed = [shape for shape in suitable if one.gpu_type in ("", shape.gpu_type)]
+    shapes = typed or [shape.model_copy(update={"gpus": 0}) for shape in suitable]
     cpus, memory_mib, gpus = (
         max((getattr(shape, name) for shape in shapes), default=0) for name in ("cpus", "memory_mib", "gpus")
     )

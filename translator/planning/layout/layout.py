@@ -125,7 +125,8 @@ def pack(shapes: Sequence[Shape], demands: Sequence[Demand], spare: int = 0) -> 
 
     `spare` more nodes of that shape get no slots.
     """
-    able = [shape for shape in shapes if all(node_capacity(shape, demand) for demand in demands)]
+    gpu_type = next((demand.gpu_type for demand in demands if demand.gpu_type), "")
+    able = [shape.of_gpu_type(gpu_type) for shape in shapes if all(node_capacity(shape, each) for each in demands)]
     packings = [packing for shape in merged(able) if (packing := _pack_on(shape, demands, spare)) is not None]
     return min(packings, key=lambda packing: (packing.nodes, packing.cpus, packing.gpus), default=None)
 

@@ -148,11 +148,13 @@ def _size(
     for node in on_nodes:
         cpus = max(cpus, sum(len(slots) * wanted[role.position].cpus for role, slots in node))
         gpus = max(gpus, sum(len(slots) * wanted[role.position].gpus for role, slots in node))
+    gpu_type = next((one.target.gpu_type for one in asked if one.target.gpu_type), "")
     able = {
         (each.cpus, each.gpus)
-        for each in asked[0].partition.nodes
+        for shape in asked[0].partition.nodes
+        for each in (shape.of_gpu_type(gpu_type),)
         if each.cpus >= cpus and each.gpus >= gpus
-        if all(one.target.gpu_type in (None, "", each.gpu_type) for one in asked)
+        if gpu_type in ("", each.gpu_type)
         if all(is_satisfied(one.constraint(site), each.features) for one in asked)
     }
     return able.pop() if len(able) == 1 else (None, None)

@@ -203,7 +203,14 @@ def _raw(options: Iterable[str]) -> Options:
 
 
 def step_options(
-    role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1, even: bool = True, ranks: int = 1
+    role: Role,
+    site: Site,
+    *,
+    shared: bool,
+    gpu_type: str | None = None,
+    tasks_per_node: int = 1,
+    even: bool = True,
+    ranks: int = 1,
 ) -> Options:
     """Return the srun options of a role's step: the resources of its tasks.
 
@@ -218,12 +225,12 @@ def step_options(
     options: list[tuple[str, str | None]] = [*_cpus(cpus_of_rank, site)]
     gres = list(infiniband_gres(infiniband_of(role, site)))
     if wanted.gpus and site.gpus.gres == "gpu" and ranks == 1 and not (even and tasks_per_node > 1):
-        options.append(("gpus-per-task", str(wanted.gpus)))
+        options.append(("gpus-per-task", _typed(gpu_type, wanted.gpus)))
         found = slurm_version(site.slurm_version)
         if not even and found is not None and found >= OPENS_GPUS_OF_SIBLINGS:
             options.append(("gres-flags", "allow-task-sharing"))
     elif wanted.gpus:
-        gres.insert(0, f"{site.gpus.gres}:{wanted.gpus * tasks_per_node}")
+        gres.insert(0, f"{site.gpus.gres}:{_typed(gpu_type, wanted.gpus * tasks_per_node)}")
     if gres or not wanted.gpus:
         options.append(("gres", ",".join(gres) or "none"))
     if shared:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import Diagnostic, did_you_mean
 from ..infiniband import infiniband_of, joined_constraint
 from ..layout.capacity import features_of, is_satisfied
-from .target import partition_of, targets_of
+from .target import default_gpu_type, partition_of, targets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -78,7 +79,11 @@ def asked_of(job: Job, cluster: VirtualCluster, site: Site) -> tuple[Asked, ...]
         known = (site.accounts or {}).get(account or "")
         qos = named.get("qos", known.default_qos if known else None)
         partition = partition_of(target, site)
-        found.append(Asked(role=role, target=target, partition=partition, account=account, qos=qos))
+        asked = Asked(role=role, target=target, partition=partition, account=account, qos=qos)
+        if role.resources.gpus and not target.gpu_type:
+            able = [shape for shape in partition.nodes if is_satisfied(asked.constraint(site), shape.features)]
+            asked = replace(asked, target=replace(target, gpu_type=default_gpu_type(able or partition.nodes)))
+        found.append(asked)
     return tuple(found)
 
 
@@ -175,10 +180,10 @@ def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
 def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
     """Yield diagnostics for GPU types and other generic resources that no node of the partition has."""
     role, partition, gpu_type = asked.role, asked.partition, asked.target.gpu_type
-    types = {shape.gpu_type for shape in partition.nodes if shape.gpus}
+    types = {name for shape in partition.nodes for name in shape.gpus_by_type}
     if gpu_type and partition.nodes and gpu_type not in types and "" not in types:
         message = f"no node of partition {partition.name} has GPUs of the type {gpu_type!r}; they have {_listed(types)}"
-        others = _partition_hint(site, lambda shape: shape.gpu_type == gpu_type)
+        others = _partition_hint(site, lambda shape: gpu_type in shape.gpus_by_type)
         hint = (
             others or did_you_mean(gpu_type, types) or "use another type, or add it under nodeTypes of the site profile"
         )

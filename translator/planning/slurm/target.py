@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,7 +14,10 @@ from ...site.profile import NodeType, Priority, VirtualCluster
 from ...slurm_options import PASS_THROUGH
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...job import Job, Role
+    from ...site.partitions import Shape
     from ...site.profile import Site
 
 
@@ -147,9 +151,25 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
 
 
 def _gpu_types(site: Site) -> list[str]:
-    return sorted(
-        {shape.gpu_type for partition in site.partitions.values() for shape in partition.nodes if shape.gpu_type}
-    )
+    shapes = (shape for partition in site.partitions.values() for shape in partition.nodes)
+    return sorted({name for shape in shapes for name in shape.gpus_by_type if name})
+
+
+_SLICE = re.compile(r"\dg\.\d+gb")
+"""Part of the type of a MIG slice, `1g.10gb` or `a100_3g.20gb`. Source: gres.conf(5), MultipleFiles."""
+
+
+def default_gpu_type(shapes: Sequence[Shape]) -> str | None:
+    """Return the type of GPU for jobs that name none, None for any: Slurm would mix types, and slices with whole GPUs.
+
+    It is one of whole GPUs, if there are any, of which a node has the most.
+    """
+    nodes = [shape.gpus_by_type for shape in shapes]
+    most = {name: max(each.get(name, 0) for each in nodes) for each in nodes for name in each}
+    slices = {name for name in most if _SLICE.search(name)}
+    if not (slices and slices != set(most)) and all(len(each) < 2 for each in nodes):
+        return None
+    return min(most, key=lambda name: (name in slices, -most[name], name)) or None
 
 
 def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from ...slurm_options import is_plain
 from .accounts import Accounts, accounts
@@ -106,7 +105,7 @@ def parse(answers: Answers) -> Parsed:
         config=config,
         partitions=tuple(record for record in found if _can_be_named(record.name)),
         odd_names=tuple(record.name for record in found if not _can_be_named(record.name)),
-        nodes=tuple(map(_without_odd_type, nodes(answers.nodes))),
+        nodes=nodes(answers.nodes),
         accounts=accounts(answers.accounts, answers.qos, limited="limits" in config.enforced),
         mpi=None if "mpi" in answers.refused else mpi_plugins(answers.mpi, config.mpi_default),
         reservations=_reservations(answers.reservations) if answers.reservations else None,
@@ -125,10 +124,3 @@ def _reservations(text: str) -> tuple[str, ...]:
 def _can_be_named(name: str) -> bool:
     """Whether a profile accepts the name of a partition."""
     return bool(name) and is_plain(name) and "," not in name
-
-
-def _without_odd_type(node: Node) -> Node:
-    """Return a node without GPU types that sbatch does not accept."""
-    return (
-        node if is_plain(node.shape.gpu_type) else replace(node, shape=node.shape.model_copy(update={"gpu_type": ""}))
-    )

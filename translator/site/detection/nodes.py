@@ -50,27 +50,35 @@ class Node(Struct, frozen=True, kw_only=True):
 
     @property
     def gpu_types(self) -> set[str]:
-        """Return the types of its GPUs; "" stands for GPUs without a type."""
+        """The types of its GPUs; "" stands for GPUs without a type."""
         return {each.type for each in self.gres if each.name == GPU}
 
 
 def nodes(text: str) -> tuple[Node, ...]:
     """Parse the output, without nodes in state FUTURE. Source: scontrol(1), NODES."""
     found = (_node(fields) for fields in records(text, "NodeName") if _FUTURE not in _state(fields))
-    amounts = ((node, (node.shape.cpus, node.shape.memory_mib, node.shape.gpus + 1)) for node in found)
+    amounts = (
+        (n, (n.shape.cpus, n.shape.memory_mib, 1 + max(n.shape.gpus_by_type.values(), default=0))) for n in found
+    )
     return tuple(node for node, each in amounts if all(0 < number <= MAX_INT for number in each))
 
 
 def _node(fields: dict[str, str]) -> Node:
     found = gres(fields.get("Gres", ""))
     gpus = [each for each in found if each.name == GPU and each.count]
-    types = {each.type for each in gpus}
+    numbers: Counter[str] = Counter()
+    for each in gpus:
+        numbers[each.type if is_plain(each.type) else ""] += each.count
+    several = (
+        tuple(f"{name}:{number}" for name, number in numbers.items()) if len(numbers) > 1 and "" not in numbers else ()
+    )
     shape = Shape.of(
         count=1,
         cpus=number(fields.get("CPUEfctv", "")) or number(fields.get("CPUTot", "")),
         memory_mib=number(fields.get("RealMemory", "")) - number(fields.get("MemSpecLimit", "")),
-        gpus=sum(each.count for each in gpus),
-        gpu_type=types.pop() if len(types) == 1 else "",
+        gpus=0 if several else sum(numbers.values()),
+        gpu_type=next(iter(numbers)) if len(numbers) == 1 else "",
+        gpu_types=several,
         threads_per_core=_threads(fields),
         features=_features(fields.get("AvailableFeatures", "")),
         gres=_others(found),

@@ -47,10 +47,12 @@ def _on_partitions(parsed: Parsed, site: Site) -> Iterator[str]:
             yield f"{record.name}: {away} of {counted(partition.node_count, 'node')} {are} currently down or drained."
         if not record.is_up:
             yield f"{record.name}: the partition is currently not up."
-    several = sum(len(node.gpu_types) > 1 for node in parsed.nodes)
+    several = [node for node in parsed.nodes if len(node.gpu_types) > 1]
     if several:
-        have = verb(several, "has", "have")
-        yield f"{counted(several, 'node')} {have} GPUs of several types; gpuType is omitted for them."
+        have = verb(len(several), "has", "have")
+        lost = sum(not node.shape.gpu_types for node in several)
+        then = f"; types are omitted for {lost}, because some GPUs have none that sbatch accepts" if lost else ""
+        yield f"{counted(len(several), 'node')} {have} GPUs of several types{then}."
 
 
 def _on_resources(nodes: Iterable[Node]) -> Iterator[str]:

@@ -129,11 +129,21 @@ def test_an_unavailable_node_is_counted_and_reported() -> None:
     assert "all: 1 of 1 node is currently down or drained." in detection.remarks["partitions"]
 
 
-def test_several_gpu_types_in_a_node_give_no_type() -> None:
-    detection = detected(gres="gpu:a100:2,gpu:v100:3")
+@pytest.mark.parametrize(
+    ("gres", "types", "remark"),
+    [
+        ("gpu:a100:2(S:0),gpu:a100_1g.10gb:7,gpu:a100:1(S:1)", ("a100:3", "a100_1g.10gb:7"), "of several types."),
+        ("gpu:1g.10gb:4,gpu:3g.40gb:2,hca:1", ("1g.10gb:4", "3g.40gb:2"), "of several types."),
+        ("gpu:a100:2,gpu:3", (), "types are omitted for 1, because some GPUs have none"),
+        ("gpu:a100:2,gpu:it's:3", (), "types are omitted for 1, because some GPUs have none"),
+    ],
+)
+def test_several_gpu_types_in_a_node(gres: str, types: tuple[str, ...], remark: str) -> None:
+    detection = detected(gres=gres)
     (shape,) = detection.site.partitions["all"].nodes
-    assert (shape.gpus, shape.gpu_type) == (5, "")
-    assert any("several types" in remark for remark in detection.remarks["partitions"])
+    assert (shape.gpu_types, shape.gpus, shape.gpu_type) == (types, 0 if types else 5, "")
+    assert any(remark in each for each in detection.remarks["partitions"])
+    assert load_site(profile_text(detection), file="site.yaml") == detection.site
 
 
 @pytest.mark.parametrize(
