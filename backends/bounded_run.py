@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import select
 import selectors
+import signal
 import time
+from contextlib import suppress
 from subprocess import PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,7 +44,8 @@ def run_bounded(
 ) -> Ended:
     """Run a program with `data` as its input; kill it after `timeout` seconds. `options` go to Popen.
 
-    Kill it as soon as `enough` is true of its output and errors, which is asked every second at least.
+    Kill it as soon as `enough` is true of its output and errors, which is asked every second at least. With
+    `start_new_session`, kill the programs that it has started too.
     Raises OSError if the program cannot be started, and TooLongError if its output is too long.
     """
     until, found = time.monotonic() + timeout, (bytearray(), bytearray())
@@ -52,11 +55,18 @@ def run_bounded(
             status = process.wait(max(0, until - time.monotonic()))
         except TimeoutExpired:
             status = None
-            process.kill()
+            _kill(process, group=bool(options.get("start_new_session")))
         except BaseException:
-            process.kill()
+            _kill(process, group=bool(options.get("start_new_session")))
             raise
     return Ended(status, bytes(found[0]), bytes(found[1]))
+
+
+def _kill(process: Popen[bytes], *, group: bool) -> None:
+    if group and process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def _exchange(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
 from msgspec import Struct
@@ -45,6 +46,9 @@ failure)" it may have.
 Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR.
 """
 
+SLEEPS = "sleeping and retrying"
+"""In sbatch's message before its first pause of a second: it tries 15 times, in 120 s. Source: sbatch.c, main."""
+
 RETRIED_HINT = "try again later: nothing is lost, and no job is submitted twice"
 NO_ANSWER_HINT = "check whether `{}` is a wrapper of the site, and what it prints"
 
@@ -80,7 +84,7 @@ class CommandRunner(Protocol):
         base: Mapping[str, str] | None = None,
         timeout: float,
     ) -> Completed:
-        """Run a program to its end, within `timeout` seconds.
+        """Run a program to its end, within `timeout` seconds, or until sbatch waits to try again (`SLEEPS`).
 
         The environment is `base` (by default the caller's) without variables of Slurm and MPI, plus `env`. Without
         `stdin`, the input is empty.
@@ -111,17 +115,26 @@ class LocalRunner:
         """Run a program; see CommandRunner."""
         variables = scrubbed(self._environment() if base is None else base) | dict(env or {})
         try:
-            done = run_bounded(argv, (stdin or "").encode(errors="surrogateescape"), timeout=timeout, env=variables)
+            done = run_bounded(
+                argv,
+                (stdin or "").encode(errors="surrogateescape"),
+                timeout=timeout,
+                enough=lambda _, errors: SLEEPS.encode() in errors,
+                env=variables,
+                start_new_session=True,
+            )
         except FileNotFoundError:
             raise missing(argv) from None
         except PermissionError:
             raise forbidden(argv) from None
         except TooLongError:
             raise too_long(argv) from None
-        if done.status is None:
-            raise silent(argv, timeout)
+        except BlockingIOError as error:
+            raise crowded(argv, error) from None
         stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-        return Completed(status=done.status, stdout=stdout, stderr=stderr)
+        if done.status is None and SLEEPS not in stderr:
+            raise silent(argv, timeout)
+        return Completed(status=-signal.SIGKILL if done.status is None else done.status, stdout=stdout, stderr=stderr)
 
 
 def call_end(status: int | None, stderr: str) -> CallEnd:
@@ -169,6 +182,12 @@ def forbidden(argv: Sequence[str]) -> UnreachableError:
     """Return the error for a program that the user may not execute."""
     message = f"`{argv[0]}` cannot be executed: permission denied"
     return _error(argv, "E501", message, "ask the site which users may run it, and on which machines")
+
+
+def crowded(argv: Sequence[str], error: OSError) -> UnreachableError:
+    """Return the error for a program that cannot be started beside so many processes."""
+    message = f"`{argv[0]}` cannot be started: {error.strerror}; the user has too many processes on this machine"
+    return _error(argv, "E501", message, "end some, or raise `ulimit -u`, the limit on a user's processes")
 
 
 def too_long(argv: Sequence[str]) -> UnreachableError:

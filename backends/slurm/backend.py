@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
 from ..base import Accepted, JobId, Observation, SharedFolders
-from ..runner import NO_ANSWER_HINT, become, environment_of_process, scrubbed
+from ..runner import NO_ANSWER_HINT, SLEEPS, become, environment_of_process, scrubbed
 from . import commands
 from .change import change
 from .identity import runs_script, shown_tag, shown_words
@@ -92,15 +91,24 @@ class SlurmBackend(SharedFolders):
         return self._submitted(argv, self._runner.run(argv, base=submission.environment, timeout=SUBMIT_SECONDS))
 
     def _submitted(self, argv: Sequence[str], done: Completed) -> Accepted:
-        """Return the job that sbatch submitted, or raise its error. If the id is not certain, the tag decides."""
-        found = submitted_ids(done.stdout)
-        if is_refused(done) or (done.status and not found):
+        """Return the job that sbatch submitted, or raise its error. If the id is not certain, the tag decides.
+
+        It also decides if sbatch was stopped because it waited to try again.
+        """
+        found, waited = submitted_ids(done.stdout), SLEEPS in done.stderr and bool(done.status)
+        if is_refused(done) or (done.status and not found and not waited):
             raise failure(argv, done)
         if len(found) == 1 and not done.status:
             return Accepted(next(iter(found)), notes(done))
-        with suppress(BackendError):
-            if found and (job_id := self.find(argv[-1:]).get(argv[-1])):
-                return Accepted(job_id, notes(done))
+        job_id = None
+        try:
+            job_id = self.find(argv[-1:]).get(argv[-1]) if found or waited else None
+        except BackendError:
+            waited = False
+        if job_id:
+            return Accepted(job_id, notes(done))
+        if waited and not found:
+            raise failure(argv, done)
         said = "several numbers" if len(found) > 1 else "a job id" if found else "no job id"
         failed = f"failed with status {done.status}, but " * bool(done.status)
         message = f"sbatch {failed}printed {said}: {done.stdout.strip()[:MAX_MESSAGE_CHARACTERS] or 'nothing'}"

@@ -73,6 +73,12 @@ REFUSALS = (
         "`scontrol show partition NAME`",
     ),
     _refusal(
+        r"(?:submission failed|allocation failure): Access/permission denied",
+        "partition",
+        "write another `partition` under `extras.slurm`, or submit on another machine: `scontrol show partition NAME` "
+        "lists those from which it accepts jobs (AllocNodes), and its users",
+    ),
+    _refusal(
         r"Invalid account or account/partition",
         "account",
         "write `account` under `extras.slurm`, or under `virtualClusters` of the site profile; list your accounts and "
@@ -145,6 +151,13 @@ REFUSALS = (
         r"Invalid license",
         "licenses",
         "write `options: [--licenses=NAME:1]` under `extras.slurm`; list licenses with `scontrol show licenses`",
+    ),
+    _refusal(
+        r"sleeping and retrying|Resource temporarily unavailable|MaxJobCount limit reached",
+        "",
+        "wait for jobs to leave the controller: it holds as many as it can (MaxJobCount of `scontrol show config`), "
+        "also ended ones for some minutes (MinJobAge)",
+        LIMIT_REACHED,
     ),
     _refusal(
         r"(?:Assoc|QOS)(?:Max|Grp)Submit",

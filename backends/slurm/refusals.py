@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
-from ..runner import NOT_CONNECTED, RETRIED_HINT
+from ..runner import NOT_CONNECTED, RETRIED_HINT, SLEEPS
 from .commands import is_test
 from .output import submitted_ids
 from .refusal_table import REFUSALS
@@ -100,7 +100,7 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
         message = f"Slurm limits the rate of requests and did nothing: {words}"
         diagnostic = Diagnostic(code="E507", message=message, hint=f"try again later: {_nothing_done(argv)}")
         return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
-    if UNREACHABLE.search(answer) or (done.status < 0 and not verdict):
+    if SLEEPS not in answer and (UNREACHABLE.search(answer) or (done.status < 0 and not verdict)):
         return _unreachable(argv, done)
     options: tuple[str, ...] = ()
     code, lasting = "E503", False

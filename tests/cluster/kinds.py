@@ -65,6 +65,7 @@ KINDS = {
         Kind("rootless", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
         Kind("logins", nodes=NODES[:4], logins=("login2",), room="3g", slurms=()),
         Kind("slices", nodes=("n1", "n2", "n3"), cgroups=False, slurms=()),
+        Kind("limited", nodes=("n1", "n2"), cgroups=False, slurms=()),
         Kind("renames", nodes=("n1", "n2"), cgroups=False, slurms=()),
         Kind("guarded", nodes=("n1", "n2", "n3", "n4"), far="n4", spank=True),
     )
@@ -76,7 +77,8 @@ KINDS = {
 `backfill`: Slurm's default scheduler parameters: a heterogeneous job waits for up to 30 s on an idle cluster.
 `builtin`: the scheduler that takes no heterogeneous job. `logins`: two login nodes, and room for many
 jobs. `rootless`: nodes on which Podman runs. `renames`: a rule of the site gives jobs other names and comments.
-`slices`: a node has GPUs of three types, as with MIG. They are small: each Slurm boots them for a few cases.
+`limited`: the controller holds few jobs. `slices`: a node has GPUs of three types, as with MIG. They are small: each
+Slurm boots them for a few cases.
 `nfs`: boots in a guest whose kernel mounts NFS, see tests/nfs.
 """
 

@@ -23,8 +23,13 @@ else
   # In a new session: a broken connection does not end it.
   setsid --fork bash -c '
     answer=$1 seconds=$2; shift 2
-    timeout "$seconds" "$@" >"$answer/stdout" 2>"$answer/stderr" </dev/null
+    timeout "$seconds" "$@" >"$answer/stdout" 2>"$answer/stderr" </dev/null &
+    called=$!
+    # sbatch tries again by itself for two minutes; timeout also ends what a wrapper has started.
+    { until [[ $(<"$answer/stderr") == *"sleeping and retrying"* ]]; do sleep 0.1; done; kill "$called"; } 2>/dev/null &
+    wait "$called"
     echo "$?" >"$answer/status.new"
+    kill "$!" 2>/dev/null
     mv -- "$answer/status.new" "$answer/status"
   ' submit "$answer" "$seconds" "$@" </dev/null >/dev/null 2>&1
 fi

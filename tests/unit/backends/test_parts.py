@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -50,6 +51,29 @@ def test_a_program_timeout_raises_unreachable_error() -> None:
     with pytest.raises(UnreachableError, match="may or may not have done its work") as caught:
         LocalRunner().run(["sleep", "60"], timeout=0.1)
     assert caught.value.argv == ("sleep", "60")
+
+
+def test_an_sbatch_that_waits_to_try_again_is_stopped_with_all_that_a_wrapper_started(tmp_path: Path) -> None:
+    """Otherwise it would submit the job later."""
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    inner = f"exec 3<>{alive}; echo error: Slurm job queue full, sleeping and retrying >&2; sleep 600"
+    done = LocalRunner().run(["bash", "-c", f"bash -c '{inner}'; true"], timeout=100)
+    assert (done.status, "queue full" in done.stderr) == (-9, True)
+    # The end of all its readers: a writer that does not wait finds none.
+    with pytest.raises(OSError, match="No such device"):
+        os.open(alive, os.O_WRONLY | os.O_NONBLOCK)
+
+
+def test_too_many_processes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crowded(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr("paislurm.backends.bounded_run.Popen", crowded)
+    with pytest.raises(UnreachableError, match="too many processes on this machine") as caught:
+        LocalRunner().run(["sbatch"], timeout=100)
+    assert "ulimit -u" in caught.value.diagnostics[0].hint
+    assert caught.value.is_refusal
 
 
 def test_variables_of_slurm_mpi_and_the_shell_are_removed() -> None:

@@ -76,7 +76,7 @@ def _batch_lines(session: Session, view: View) -> tuple[str, ...]:
     if not path.exists():
         with suppress(BackendError, OSError):
             fetch(session, view.history, view.history.run_folder(view.folder.path))
-    return last_lines(path, LINES, _owner(view))
+    return _lines(path, view)
 
 
 def _command_ends(view: View, role: JobRole, task: TaskView) -> tuple[CommandEnd, ...]:
@@ -102,10 +102,15 @@ def _task_lines(
         with suppress(BackendError, OSError):
             fetch(session, view.history, run_folder_with_logs(view.folder, view.history, [(role, task.index)]))
     for stream in streams:
-        lines = last_lines(logs[stream], LINES, _owner(view))
+        lines = _lines(logs[stream], view)
         if lines:
             return stream, lines
     return streams[0], ()
+
+
+def _lines(path: Path, view: View) -> tuple[str, ...]:
+    """Return the last lines of a log, without bash's warnings of the submitter's locale, which the node may lack."""
+    return tuple(line for line in last_lines(path, LINES, _owner(view)) if "warning: setlocale: " not in line)
 
 
 def _log(view: View, role: JobRole, task: TaskView, stream: str) -> Path:

@@ -14,6 +14,7 @@ from ...errors import Diagnostic, InterruptedWaitError, RejectedError
 from ...plural import some_of
 from ...reading.document import path_text
 from ..input.job_input import with_options
+from .prepare import detect_site
 from .site_values import partitions_of, site_now, site_values
 
 if TYPE_CHECKING:
@@ -47,9 +48,15 @@ def located(session: Session, error: RejectedError, compiled: Compiled, source: 
     For a temporary rejection, Slurm is not queried again.
     """
     ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
-    site = compiled.site if ends_by_itself else site_now(session, source.backend, compiled.site)
+    # A detected profile is made anew: the refusal contradicts it.
+    anew = None if ends_by_itself else detect_site(session, source, keep=True, again=True)
+    site = compiled.site if ends_by_itself else anew or site_now(session, source.backend, compiled.site)
     refusal = locate_refusal(error, compiled.document, site_values(error.options, site, partitions_of(compiled)))
     refusal.diagnostics = with_options(refusal.diagnostics, source.typed)
+    if anew is not None and anew != compiled.site:
+        first = refusal.diagnostics[0]
+        hint = f"{first.hint}; the detected site profile was out of date and is new now: submit the job again"
+        refusal.diagnostics = (replace(first, hint=hint), *refusal.diagnostics[1:])
     return refusal
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
@@ -100,13 +102,33 @@ def test_a_machine_without_a_cluster_has_submitted_nothing() -> None:
         "sbatch: error: Batch job submission failed: Protocol authentication error\n",
         "sbatch: error: Batch job submission failed: Unexpected missing socket error\n",
         "sbatch: error: Batch job submission failed: Communication shutdown failure\n",
-        "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
     ],
 )
 def test_a_missing_answer_is_never_a_refusal(stderr: str) -> None:
     error = answered(1, stderr=stderr)
     assert isinstance(error, UnreachableError)
     assert ("may have accepted the job" in str(error), error.is_refusal) == (True, False)
+
+
+@pytest.mark.parametrize("said", ["Slurm job queue full", "Slurm temporarily unable to accept job"])
+@pytest.mark.parametrize(
+    ("queue", "status", "expected"),
+    [("", 0, "E508"), ("5|PD|tag|x\n", 0, "5"), ("", 1, "E502")],
+    ids=["not accepted", "accepted", "no answer"],
+)
+def test_a_full_controller_is_a_refusal_that_ends_by_itself(said: str, queue: str, status: int, expected: str) -> None:
+    """Sbatch is stopped while it waits to try again. If a try of its own came first, the tag tells."""
+    stopped = Completed(status=-9, stdout="", stderr=f"sbatch: error: {said}, sleeping and retrying\n")
+    answers = {"sbatch": stopped, "squeue": Completed(status=status, stdout=queue, stderr="")}
+    other = Completed(status=0, stdout="JobID|Comment|SubmitLine\n", stderr="")
+    backend = SlurmBackend(Mock(run=lambda argv, **_: answers.get(argv[0], other)))
+    wanted = replace(submission("x"), tag="tag")
+    if expected == "5":
+        assert backend.submit(wanted).job_id == "5"
+        return
+    with pytest.raises(BackendError) as caught:
+        backend.submit(wanted)
+    assert (caught.value.diagnostics[0].code, caught.value.is_refusal) == (expected, expected == "E508")
 
 
 def test_an_unknown_refusal_is_quoted_unchanged() -> None:
@@ -135,6 +157,9 @@ SAID = {
     "QOSMaxWallDurationPerJobLimit": ("time", "write a smaller `time`"),
     "QOSMaxGRESPerUser": ("gres account qos", "request fewer"),
     "AssocMaxCpuPerJobLimit": ("nodes cpus-per-task mem account qos", "less `cpu`"),
+    "Access/permission denied": ("partition", "(AllocNodes)"),
+    "MaxJobCount limit reached": ("", "as many as it can (MaxJobCount"),
+    "Resource temporarily unavailable": ("", "as many as it can (MaxJobCount"),
     "Invalid qos specification": ("qos", "write `qos` under `extras.slurm`"),
     "Invalid QOS specification, relative QOS can only be used in a single partition per cluster.": ("qos", "`qos`"),
     "Memory required by task is not available": ("mem", "write a smaller `memoryMB`"),
@@ -180,7 +205,7 @@ def verdict(answer: str) -> str:
 def test_each_refusal_has_a_hint(answer: str) -> None:
     options, hint = SAID[answer]
     error = refused(verdict(answer))
-    code = "E508" if "MaxSubmit" in answer else "E503"
+    code = "E508" if re.search("MaxSubmit|MaxJobCount", f"{answer}{hint}") else "E503"
     assert (" ".join(error.options), error.diagnostics[0].code) == (options, code)
     assert hint in error.diagnostics[0].hint
     assert answer in error.diagnostics[0].message

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HOST = Address(host="login1")
 TAG = "paislurm-1a2b"
+FULL = "[[ $1 != --version ]] || exit; echo 'sbatch: error: Slurm job queue full, sleeping and retrying' >&2; sleep 600"
 NOBODY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
 
 
@@ -69,6 +70,7 @@ def _attempt(folder: Path, number: int) -> Submission:
         pytest.param(NOBODY, "", "E506", [], id="Slurm does not answer"),
         pytest.param("echo 'sbatch: error: invalid partition specified: x' >&2; exit 1", "", "E503", [], id="refused"),
         pytest.param("exit 127", "", "E501", [], id="no sbatch"),
+        pytest.param(FULL, "", "E508", [], id="waits to try again"),
         # It may have submitted the job.
         pytest.param("sleep 9", "", "E502", ["job.1a2b"], id="silent"),
         pytest.param("kill -KILL $$", "", "E502", ["job.1a2b"], id="killed"),
@@ -79,6 +81,8 @@ def _attempt(folder: Path, number: int) -> Submission:
 def test_remote_files_stay_only_if_the_job_may_have_been_submitted(
     made: SshBackend, login: Here, submission: Submission, sbatch: str, breaks_at: str, code: str, remains: list[str]
 ) -> None:
+    login.program("squeue", "")
+    login.program("sacct", "echo 'JobID|Comment|SubmitLine'")
     if sbatch:
         login.sbatch(sbatch)
     login.breaks_at = breaks_at

@@ -52,6 +52,16 @@ def failure(run: Runner, *words: str) -> dict[str, Any]:
     return shown
 
 
+@pytest.mark.parametrize("shell", ["bash", "/bin/bash: line 7"])
+def test_a_locale_that_a_node_lacks_is_no_cause(run: Runner, failed: JobFolder, shell: str) -> None:
+    warning = f"{shell}: warning: setlocale: LC_ALL: cannot change locale (de_DE.UTF-8): No such file or directory\n"
+    write_log(failed, "1.stderr.log", warning * 2)
+    write_log(failed, "1.stdout.log", "loss is nan\n")
+    found = failure(run)
+    assert (found["stream"], found["last_lines"], found["last_words"]) == ("stdout", ["loss is nan"], "loss is nan")
+    assert "file" not in found["meaning"]
+
+
 def test_the_task_that_failed_the_job_is_shown_in_full(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stderr.log", "".join(f"error {k}\n" for k in range(30)))
     write_log(failed, "0.stderr.log", "not this one\n")

@@ -98,6 +98,25 @@ def test_a_refusal_by_an_old_detected_profile_detects_the_site_again(
     assert run("submit", file, "--dry-run").code == 0
     assert run("plan", file).code == 4
     submit(run, file)
+
+
+def test_a_refusal_by_slurm_detects_the_site_again(
+    run: Runner, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The profile lets the job pass: its partition has gone, or does not accept the account any more."""
+    refused = "#!/bin/sh\n[ $1 != --version ] || exec echo slurm 24.11.5\necho 'Invalid partition name' >&2; exit 1\n"
+    (tmp_path / "sbatch").write_text(refused)
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    file, out_of_date = job_file(tmp_path), "the detected site profile was out of date and is new now"
+    first = run("submit", file)
+    assert (first.code, len(asked), out_of_date in first.err) == (4, 2, False)
+    answers = recorded("24.11")
+    changed = replace(answers, partitions=answers.partitions.replace("MaxTime=1-00:00:00", "MaxTime=02:00:00"))
+    monkeypatch.setattr(ask_module, "ask", lambda *_: changed)
+    second = run("submit", file)
+    assert (second.code, out_of_date in second.err, str(detected_path(Session())) in second.err) == (4, True, True)
+    assert 'timeLimit: "02:00:00"' in detected_path(Session()).read_text()
     assert run("plan", file).code == 0
 
 
