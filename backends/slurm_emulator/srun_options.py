@@ -43,7 +43,11 @@ def parse(words: list[str]) -> Options:
     arguments = parser.parse_args(words)
     if not arguments.command:
         parser.error("no command")
-    nodes = _hosts(parser) or arguments.nodelist.split(",")
+    hosts = _hosts(parser)
+    if hosts and arguments.ntasks not in (None, len(hosts)):
+        # So does slurmctld since September 2026. Source: its messages in 26.05.5.
+        parser.error(f"arbitrary node list of {len(hosts)} tasks, but {arguments.ntasks} were expected")
+    nodes = hosts or arguments.nodelist.split(",")
     if unknown := {node for node in nodes if node not in ("", "localhost")}:
         parser.error(f"no such node: {', '.join(sorted(unknown))}")
     everything, *settings = arguments.export.split(",")
@@ -51,7 +55,7 @@ def parse(words: list[str]) -> Options:
         parser.error(f"--export={arguments.export}: only ALL and ALL,NAME=VALUE are supported")
     return Options(
         command=arguments.command,
-        tasks=arguments.ntasks or _default_tasks(arguments.het_group, len(_hosts(parser))),
+        tasks=arguments.ntasks or _default_tasks(arguments.het_group, len(hosts)),
         directory=arguments.chdir,
         input=arguments.input,
         output=arguments.output,

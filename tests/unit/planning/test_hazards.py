@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
@@ -12,10 +13,13 @@ from paislurm.translator.app.document import plain
 from paislurm.translator.planning.plan import Concern, Consequence
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.planning.slurm.hazards import _table, hazards
+from tests.golden.remake import CASES
 
 from .compiled import compiled_for, role, site_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from paislurm.translator.pipeline import Compiled
     from paislurm.translator.site.profile import Site
 
@@ -46,11 +50,14 @@ BY_VERSION = {
     "25.05.3": {"crash-by-older-srun", "limits"},
     "25.05.7": {"crash-by-older-srun", "limits"},
     "25.05.8": {"limits"},
+    "25.05.9": {"limits", "node-lists-of-steps"},
     "25.11.0": {"crash-at-start", "crash-by-older-srun", "limits"},
     "25.11.6": {"crash-at-start", "limits"},
     "25.11.7": {"limits"},
+    "25.11.8": {"limits", "node-lists-of-steps"},
     "26.05.0": set(),
-    "26.05.5": set(),
+    "26.05.4": {"node-lists-of-steps"},
+    "26.05.5": {"node-lists-of-steps"},
 }
 
 
@@ -153,6 +160,20 @@ def test_hazards_without_a_consequence_are_listed_without_a_warning() -> None:
     assert [hazard.name for hazard in found.plan.slurm.hazards] == ["sbcast", "limits", "exit-codes"]
     assert "Slurm 22.05.8: sacct shows wrong exit codes above 127" in plan_text(found.plan)
     assert warned(found) == []
+
+
+@pytest.mark.parametrize("script", [case.folder / "job.sbatch" for case in CASES], ids=lambda path: path.parent.name)
+def test_every_step_with_a_host_file_states_its_tasks_and_no_nodes(script: Path) -> None:
+    """The stand-in of srun compares their number with the lines of the file, in each run of the local backend."""
+    (*_, head) = re.findall(r"(?s)\A.*?(?=^# -+ paislurm runtime)|\A.*", script.read_text(), re.MULTILINE)[:1]
+    steps = re.findall(
+        r"(?s)(?:SLURM_HOSTFILE=\S+ exec srun|exec srun --het-group).*?--task ", head.replace("\\\n", " ")
+    )
+    assert steps
+    for words in (part.split() for step in steps for part in step.split(" : ")):
+        assert "--distribution=arbitrary" in words
+        assert sum(word.startswith("--ntasks=") for word in words) == 1
+        assert not any(word.startswith(("--nodes", "-N")) for word in words)
 
 
 @given(st.sampled_from(sorted(BY_VERSION)), st.sampled_from((None, "het", "shared")))
