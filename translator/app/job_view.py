@@ -155,7 +155,7 @@ def job_view(
         tasks=tuple(_with_scripts(view, placed, placed if tasks is None else tasks)),
         account=asked.account,
         replaced_options=asked.replaced,
-        notes=known.notes or None,
+        backend_notes=known.notes or None,
         job_gpus=asked.job_gpus,
         pages=() if view.job_status.ended else tuple(web_pages(view.folder, placed)),
         run=replace(run, suffix=run.suffix or None, secrets_file=run.secrets_file or None) if run else None,

@@ -107,7 +107,7 @@ def submit_attempt(
     with suppress(OSError):
         # The file server's time is that of the lock, which another process may have taken meanwhile.
         now = clock()
-    record = replace(submitted(known, accepted.job_id, now), avoided_nodes=avoided, notes=accepted.notes)
+    record = replace(submitted(known, accepted.job_id, now), avoided_nodes=avoided, backend_notes=accepted.notes)
     try:
         folder.append(record)
     except OSError as error:

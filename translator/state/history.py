@@ -236,7 +236,7 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
                 known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,
                 backend=record.backend, tasks=record.task_count, created=known.created or record.happened_at,
                 group=known.group or record.group, holds_next=False, refused=None, avoided=record.avoided_nodes,
-                notes=record.notes,
+                notes=record.backend_notes,
             )  # fmt: skip
         case Refused():
             first = known.first_asked if record.reached else 0

@@ -151,7 +151,7 @@ class Submitted(_OfAttempt, frozen=True, kw_only=True):
     """The name of the job's sweep."""
     avoided_nodes: tuple[str, ...] = ()
     """The bad nodes that the attempt avoids."""
-    notes: str = ""
+    backend_notes: str = ""
     """What sbatch printed beside the id."""
 
 

@@ -69,7 +69,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
     """The account that is charged; None if Slurm has not shown the user's default."""
     replaced_options: Mapping[str, str] = field(default_factory=dict)
     """The requested `partition`, `account` and `time` that Slurm, or a rule of the site, has replaced."""
-    notes: str | None = None
+    backend_notes: str | None = None
     """What sbatch, or a rule of the site, printed beside the id of the last attempt."""
     job_gpus: int = 0
     """The GPUs of all tasks that run at the same time."""
@@ -109,7 +109,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
         yield "virtual cluster", self.virtual_cluster or ""
         yield from self._option_facts()
         yield "GPUs", str(self.job_gpus or "")
-        yield "note", self.notes or ""
+        yield "note", self.backend_notes or ""
         if (earlier := len(self.changes) - SHOWN) > 0:
             yield "changed", f"{counted(earlier, 'earlier change')}: `paislurm status --json` lists them all"
         for change in self.changes[-SHOWN:]:

@@ -132,8 +132,8 @@ def _submit(session: Session, prepared: Prepared, place: Place) -> Submitted:
         raise
     job_id = JobId(record.job_id)
     say_avoided(session, folder.name, exclude, record.avoided_nodes)
-    if record.notes:
-        session.say(f"note from sbatch: {one_line(record.notes)}")
+    if record.backend_notes:
+        session.say(f"note from sbatch: {one_line(record.backend_notes)}")
     if unwritten is not None and not folder.is_here():
         with suppress(BackendError):
             session.backend(source.backend).cancel(job_id)

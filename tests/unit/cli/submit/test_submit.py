@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import Accepted, JobId
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
@@ -63,9 +63,9 @@ def test_the_intent_is_recorded_before_the_backend_is_called(
 ) -> None:
     kinds: list[str] = []
 
-    def submit(_: object) -> JobId:
+    def submit(_: object) -> Accepted:
         kinds.extend(type(record).__name__ for record in read(demo.journal).records)
-        return JobId("9")
+        return Accepted(JobId("9"))
 
     monkeypatch.setattr(slurm, "submit", submit)
     assert run("submit", job).code == 0

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import Accepted, JobId
 from paislurm.translator.app.jobs.selecting import jobs_of_group, select
 from paislurm.translator.app.session import user_name
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
@@ -56,12 +56,12 @@ def test_each_point_is_a_separate_job(run: Runner, job: str, slurm: FakeBackend,
 def test_repeating_the_command_submits_only_missing_jobs(run: Runner, job: str, slurm: FakeBackend) -> None:
     taken: list[Submission] = []
 
-    def submit(submission: Submission) -> JobId:
+    def submit(submission: Submission) -> Accepted:
         if len(taken) == 2:
             raise UnreachableError(Diagnostic(code="E501", message="the controller is away"))
         taken.append(submission)
         slurm.observations[JobId(str(len(taken)))] = observed("PENDING", job_id=str(len(taken)))
-        return JobId(str(len(taken)))
+        return Accepted(JobId(str(len(taken))))
 
     whole = slurm.submit
     slurm.submit = submit  # type: ignore[method-assign]
