@@ -21,7 +21,7 @@ PLANNING = (
     ),
     Mutant(
         "roles take nodes in the order of the profile, not the smallest first", _CAPACITY,
-        "for k in sorted(ways[position], key=lambda k: (shapes[k].gpus, shapes[k].cpus)):",
+        "for k in sorted(ways[position], key=lambda k: (sum(shapes[k].gpus_by_type.values()), shapes[k].cpus)):",
         "for k in ways[position]:",
         ("tests/unit/planning/test_packing.py", "-k", "smallest_nodes"),
     ),
