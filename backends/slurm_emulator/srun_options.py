@@ -46,7 +46,7 @@ def parse(words: list[str]) -> Options:
     hosts = _hosts(parser)
     if hosts and arguments.ntasks not in (None, len(hosts)):
         # So does slurmctld since September 2026. Source: its messages in 26.05.5.
-        parser.error(f"arbitrary node list of {len(hosts)} tasks, but {arguments.ntasks} were expected")
+        parser.error(f"SLURM_HOSTFILE must have a line for each task: {len(hosts)} for --ntasks={arguments.ntasks}")
     nodes = hosts or arguments.nodelist.split(",")
     if unknown := {node for node in nodes if node not in ("", "localhost")}:
         parser.error(f"no such node: {', '.join(sorted(unknown))}")

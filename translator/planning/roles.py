@@ -50,8 +50,7 @@ def _role(
     hooks = ordered_hooks(role.hooks)
     if request.mounts and job.storages and site.containers.row is None:
         hooks = (storage_prerequisite(request.mounts, site, job.storages.lines), *hooks)
-    before, after = hook_scripts(hooks)
-    most, even = _tasks_per_node(allocation, position)
+    (before, after), (most, even) = hook_scripts(hooks), _tasks_per_node(allocation, position)
     return RolePlan(
         position=position,
         name=role.name,

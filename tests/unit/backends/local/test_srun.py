@@ -41,7 +41,7 @@ def test_srun_options_of_job_scripts_are_accepted(runs: Runs) -> None:
         ("srun --export=NONE true", "only ALL"),
         ("srun -n1", "no command"),
         ("echo n7 >hosts; SLURM_HOSTFILE=hosts srun true", "no such node: n7"),
-        ("echo localhost >hosts; SLURM_HOSTFILE=hosts srun -n2 true", "node list of 1 tasks, but 2 were expected"),
+        ("echo localhost >hosts; SLURM_HOSTFILE=hosts srun -n2 true", "a line for each task: 1 for --ntasks=2"),
     ],
 )
 def test_other_srun_options_and_nodes_are_refused(runs: Runs, commands: str, message: str) -> None:
