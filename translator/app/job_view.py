@@ -191,9 +191,9 @@ def one_or_several(
 
 
 def job_stall(view: View) -> JobStall | None:
-    """Return the stall of a running job, None for none."""
+    """Return the stall of the last attempt, which runs or has ended with it; None for none."""
     path = view.folder.stall(view.history.attempt)
-    found = None if view.job_status.ended or view.result is not None else read_stall(path)
+    found = read_stall(path)
     if found is None:
         return None
     return JobStall(

@@ -36,7 +36,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
     failure: JobFailure | None = None
     """Why the job failed."""
     stall: JobStall | None = None
-    """The stall of a running job; None if its tasks move, or without a stall guard."""
+    """The stall of a running job, or with which it has ended; None if its tasks moved, or without a stall guard."""
     accepted: bool | None = None
     """Whether the backend has accepted the last attempt; None if it is unknown."""
     backend_state: str | None = None
@@ -95,8 +95,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
         last = self.attempts[-1] if self.is_between_attempts else None
         yield "job", self.name
         yield "state", self.state_text + (" (between two attempts)" if last else "")
+        yield "stalled", self._stall_text()
         yield "reason", self.reason or ""
-        yield "stalled", f"{self.stall.reason}; details in {self.stall.folder}" if self.stall else ""
         yield "since", format_time(self.waits_began_at)
         yield "group", self.group or ""
         yield "sweep", " ".join(f"{name}={value}" for name, value in self.sweep.items())
@@ -104,7 +104,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
         yield "usually", (last.meaning or "") if last else ""
         yield "try", (last.remedy or "") if last else ""
         yield "attempt", str(self.attempt)
-        yield "retried", f"{counted(self.retries or 0, 'time')} (jobRetryCount is {self.retry_limit})"
+        if self.retries or self.retry_limit:
+            yield "retried", f"{counted(self.retries or 0, 'time')} (jobRetryCount is {self.retry_limit})"
         yield self.backend or "backend", self._backend_text()
         yield "virtual cluster", self.virtual_cluster or ""
         yield from self._option_facts()
@@ -137,6 +138,12 @@ class JobView(JobLine, frozen=True, kw_only=True):
         ):
             requested = self.replaced_options.get(option)
             yield name, f"{text} (requested: {requested})" if requested else text or ""
+
+    def _stall_text(self) -> str:
+        if self.stall is None:
+            return ""
+        until = f", found {format_time(self.stall.found_at)}, until the attempt ended" if self.ended else ""
+        return f"{self.stall.reason}{until}; details in {self.stall.folder}"
 
     def _backend_text(self) -> str:
         if self.accepted is False:

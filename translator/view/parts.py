@@ -41,7 +41,7 @@ class AttemptView(Struct, frozen=True, kw_only=True):
 
 
 class JobStall(Struct, frozen=True, kw_only=True):
-    """A stall that the job's stall guard has found, and that has not ended."""
+    """A stall that the job's stall guard has found, and after which no task has moved."""
 
     found_at: Time | None
     """When it was found."""

@@ -13,6 +13,8 @@ PSL_GROUP_CHANGED_AT=() PSL_STALLED=()
 PSL_STALL_CHECK_AT='' PSL_STALL_GROUP='' PSL_STALL_DEADLINE=0 PSL_STALL_OPEN=0
 # By group: since when it stalls. The stalls that have ended, for result.json.
 PSL_STALLED_SINCE=() PSL_PAST_STALLS=''
+# The last stall: when it was found, and its tasks and reason as JSON.
+PSL_STALL_FOUND_AT=0 PSL_STALL_TEXT=''
 # The seconds in which few nodes answer, and the exit code of a stall.
 readonly PSL_STALL_SECONDS=8 PSL_STALL_CODE=-1407
 
@@ -31,13 +33,14 @@ on_moved() {
   local within action group
   unset 'PSL_QUIET[$1.$3]'
   read_guard "$1"
-  if [[ ${PSL_STALLED[group]-} ]]; then
+  if [[ ${PSL_STALLED[group]-} && ! $PSL_OUTCOME ]]; then
     log "task ${PSL_ROLE_NAME[$1]}-$3 moves again"
     end_stall "$group"
   fi
 }
 
-# end_stall GROUP: note that the stall of a group has ended.
+# end_stall GROUP: note that the stall of a group has ended. A job that ends does so with its stall:
+# its tasks only act on their TERM.
 end_stall() {
   PSL_STALLED[$1]=''
   add_stall "$1" "$PSL_NOW" "$PSL_PAST_STALLS"
@@ -74,7 +77,7 @@ forget_quiet() {
   read_guard "${1%.*}"
   [[ $group ]] || return 0
   PSL_GROUP_CHANGED_AT[group]=$PSL_NOW PSL_STALL_CHECK_AT=$PSL_NOW
-  if [[ ${PSL_STALLED[group]-} ]]; then
+  if [[ ${PSL_STALLED[group]-} && ! $PSL_OUTCOME ]]; then
     end_stall "$group"
   fi
 }
@@ -267,7 +270,8 @@ conclude_stall() {
   reason=${reason//running+/code that computes or waits in }
   log "stalled: $reason"
   PSL_STALLED_SINCE[$1]=$((PSL_NOW - within))
-  write_stall null ${named[@]+"${named[@]}"}
+  keep_stall ${named[@]+"${named[@]}"}
+  write_stall null
   if [[ $action == end ]]; then
     decide failed "$PSL_STALL_CODE" transient "$reason"
   fi
@@ -300,7 +304,11 @@ describe_stall() {
   reason+=" has moved for $time: "
   if ((!${#named[@]})); then
     describe_common_waits
-    reason+="nothing tells which of the ${#running[@]} tasks the others wait for$PSL_DESCRIBED"
+    if ((${#running[@]} == 1)); then
+      reason+="only ${PSL_ROLE_NAME[${running[0]%.*}]}-${running[0]#*.} runs$PSL_DESCRIBED"
+    else
+      reason+="nothing tells which of the ${#running[@]} tasks the others wait for$PSL_DESCRIBED"
+    fi
     return
   fi
   for task in "${named[@]:0:3}"; do
@@ -317,15 +325,20 @@ describe_stall() {
   esac
 }
 
-# write_stall TIME TASK ...: write stall.json with the time when a task moved again, null for none,
-# the named tasks and the caller's `reason`.
-write_stall() {
+# keep_stall TASK ...: keep the last stall: the named tasks, and the caller's `reason`.
+keep_stall() {
   local task shown=''
-  for task in "${@:2}"; do
+  for task; do
     escape_json "${PSL_ROLE_NAME[${task%.*}]}-${task#*.}"
     shown+=", \"$PSL_ESCAPED\""
   done
-  escape_json "${reason-}"
-  printf '{"version": 1, "found_at": %s, "moved_at": %s, "tasks": [%s], "reason": "%s"}\n' \
-    "$PSL_NOW" "$1" "${shown:2}" "$PSL_ESCAPED" >stall.json.new && mv -- stall.json.new stall.json
+  escape_json "$reason"
+  PSL_STALL_FOUND_AT=$PSL_NOW PSL_STALL_TEXT="\"tasks\": [${shown:2}], \"reason\": \"$PSL_ESCAPED\""
+}
+
+# write_stall TIME: write the last stall to stall.json, with the time when a task moved again, null
+# for none.
+write_stall() {
+  printf '{"version": 1, "found_at": %s, "moved_at": %s, %s}\n' \
+    "$PSL_STALL_FOUND_AT" "$1" "$PSL_STALL_TEXT" >stall.json.new && mv -- stall.json.new stall.json
 }

@@ -425,6 +425,7 @@ def test_the_strongest_evidence_names_a_task(
 STALLED = "stalled: no task has moved for 1 min: "
 ASKED = "1061: asks about 0"
 OTHERS = " ".join(f"'stalled {line}'" for line in SAME[:3])
+ENDS = "1062: interrupted: the job was told to end from outside: see Slurm's accounting for the reason"
 OF_W = "no task of role w has moved for 1 min: "
 DECIDED = {
     "one task that moves is enough": ("begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'; at 2000", []),
@@ -457,9 +458,15 @@ DECIDED = {
             ASKED,
             f"1062: {STALLED}{NOTHING}",
             "1400: task w-1 moves again",
-            '{"version": 1, "found_at": 1400, "moved_at": 1400, "tasks": [], "reason": ""}',
+            f'{{"version": 1, "found_at": 1062, "moved_at": 1400, "tasks": [], "reason": "{STALLED[9:]}{NOTHING}"}}',
             "1500: asks about 0",
         ],
+    ),
+    # Tasks that got TERM print, and end: after a time limit or a cancel they have not moved.
+    "a job ends with its stall": (
+        """finish() { :; }; begin; quiet 1061; at 1062 'asked 0'; on_signal TERM; at 1063 'moved 0 1 1 0'
+        at 1064 'exit 1 0 0 0 143 0 transient 1064 0'; grep -o 'moved_at.: [a-z0-9]*' stall.json""",
+        [ASKED, f"1062: {STALLED}{NOTHING}", ENDS, 'moved_at": null'],
     ),
     "the end of a task ends a stall": (
         """begin; quiet 1061; at 1062 'asked 0'; at 1100 'exit 1 0 0 0 0 0 success 1 0'
@@ -489,7 +496,7 @@ DECIDED = {
             ASKED,
             f"1062: stalled: {OF_W}{NOTHING.replace('4', '3')}",
             "1063: asks about 1",
-            f"1064: stalled: no task of role s has moved for 1 min: {NOTHING.replace('4', '1')}",
+            "1064: stalled: no task of role s has moved for 1 min: only s-0 runs",
         ],
     ),
 }
