@@ -96,5 +96,5 @@ def _start(folder: Path, count: int) -> float:
     done = subprocess.run(
         words, env=_environment(folder, count), input="begin\n", text=True, capture_output=True, cwd=attempt, check=True
     )
-    assert "\nexit 0 " in done.stdout, done
+    assert "\n exit 0 " in done.stdout, done
     return float((attempt / "work/0-w" / str(count - 1) / "stamp").read_text()) - began

@@ -18,7 +18,7 @@ if not __package__:
 
 from tests.children import child
 from tests.cluster import boot, daemons, hosts
-from tests.cluster.forked import Forker, can_fork
+from tests.cluster.forked import can_fork, forker
 from tests.cluster.instance import GROUP_ID, LOGIN, USERS, ClusterError, default_instance
 from tests.cluster.processes import EVENT_TIMEOUT, kill_residents, recorded_pid, wait_until
 
@@ -46,7 +46,6 @@ class Cluster:
         self.instance = instance or default_instance()
         self.hosts = self.instance.hosts
         self.nodes = self.instance.nodes
-        self.forkers: dict[tuple[str, str], Forker] = {}
 
     @cached_property
     def slurm(self) -> str:
@@ -141,14 +140,9 @@ class Cluster:
         variables = {**self.environment(user), **more}
         if not can_fork(argv, variables["PATH"], self.instance.venv / "bin" / "paislurm", more):
             return None
-        holder = recorded_pid(self.instance.pidfile(host))
-        forker = self.forkers.get((user, host))
-        if forker is None or forker.holder != holder:
-            command = self.command([f"{self.instance.venv}/bin/python"], user=user, host=host)
-            forker = self.forkers[user, host] = Forker(command, holder)
-        program = str(self.instance.venv / "bin" / "paislurm")
-        words = [program, *argv[1:]]
-        return forker.run(words, cwd=cwd or variables["HOME"], env=variables, stdin=stdin, timeout=timeout)
+        command = self.command([f"{self.instance.venv}/bin/python"], user=user, host=host)
+        words = [str(self.instance.venv / "bin" / "paislurm"), *argv[1:]]
+        return forker(command).run(words, cwd=cwd or variables["HOME"], env=variables, stdin=stdin, timeout=timeout)
 
     @contextmanager
     def child(

@@ -70,14 +70,22 @@ start.run()
 """
 
 
+FORKERS: dict[tuple[str, ...], Forker] = {}
+"""Those of this process, by the command that started them: it names the user, the host and its latest start."""
+
+
+def forker(command: Sequence[str]) -> Forker:
+    """Return the process that forks commands, started by a command that ends with Python."""
+    found = FORKERS.get(tuple(command))
+    if found is None or found.process.poll() is not None:
+        found = FORKERS[tuple(command)] = Forker(command)
+    return found
+
+
 class Forker:
-    """The process of a user on a host that forks commands; it ends with this one.
+    """The process of a user on a host that forks commands; it ends with this one."""
 
-    `holder` is the process that keeps the host: one that was started anew has another.
-    """
-
-    def __init__(self, command: Sequence[str], holder: int | None) -> None:
-        self.holder = holder
+    def __init__(self, command: Sequence[str]) -> None:
         self.requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             # Streams of its own: those of commands come with them.

@@ -71,7 +71,7 @@ def profile(partition: str) -> str:
 
 def write(folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT, partition: str = "normal") -> str:
     """Write a job file and a site profile; return the job's name: that of the folder in the test's own one."""
-    name = f"j{'-'.join(folder.parts[-2:])[-40:].replace('.', '-')}"
+    name = f"j{folder.parent.name[-12:]}-{folder.name[-40:]}".replace(".", "-")
     (folder / "job.yaml").write_text(job_text(name, roles, extras))
     (folder / "site.yaml").write_text(profile(partition) + settings)
     for path in (folder / "job.yaml", folder / "site.yaml"):

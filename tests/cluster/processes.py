@@ -14,7 +14,7 @@ from tests.cluster.instance import ClusterError, Instance
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-EVENT_TIMEOUT = 90.0
+EVENT_TIMEOUT = 180.0
 """Seconds to wait for any single event; generous, since the machine may be loaded."""
 
 

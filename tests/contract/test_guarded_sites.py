@@ -46,7 +46,7 @@ def test_a_plugin_of_the_site_reaches_tasks(site: Site, folder: Path, layout: st
 def test_job_outcomes_are_correct_without_access_to_sacct(site: Site, folder: Path, layout: str) -> None:
     """And a command in a task meanwhile."""
     assert site.run("bash", "-c", "sacct").returncode == 126
-    for cancelled in each_outcome(site, folder, f"{{slurm: {{layout: {layout}}}}}"):
+    for cancelled in each_outcome(site, folder, f"{{slurm: {{layout: {layout}}}}}", forgets=True):
         done = cancelled.paislurm("exec", cancelled.name, "w-0", "printenv", "SITE_TASK")
         assert (done.returncode, done.stdout) == (0, "of the site\n"), done.stderr
 

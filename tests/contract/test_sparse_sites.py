@@ -58,8 +58,11 @@ def test_tasks_get_addresses_without_getent(site: Site, folder: Path, layout: st
     assert job.paislurm("logs", job.name, "a-0").stdout == job.log("0-a/0")
 
 
-def each_outcome(site: Site, folder: Path, extras: str) -> Iterator[Job]:
-    """Check how a task ends that fails, a cancel by its user, and one by scancel; yield the jobs that are cancelled."""
+def each_outcome(site: Site, folder: Path, extras: str, *, forgets: bool = False) -> Iterator[Job]:
+    """Check how a task ends that fails, a cancel by its user, and one by scancel; yield the jobs that are cancelled.
+
+    A site that `forgets` an ended job at once may show no poll that it was cancelled: it may have been preempted.
+    """
     failed = site.submit(folder, role("w", 2, "exit 3"), extras)
     assert failed.over()[:2] == ("FAILED", 255)
     for reason in ("the job was cancelled by alice", ""):
@@ -69,7 +72,8 @@ def each_outcome(site: Site, folder: Path, extras: str) -> Iterator[Job]:
         done = job.paislurm("cancel", job.name) if reason else site.run("scancel", job.number)
         assert done.returncode == 0, done.stderr
         found = job.over()
-        assert found == ("STOPPED", -210, reason or found[2])
+        known = [("STOPPED", -210), ("FAILED", -101)][: 1 + (forgets and not reason)]
+        assert (found[:2] in known, found[2]) == (True, reason or found[2]), found
 
 
 @BOTH

@@ -41,6 +41,8 @@ def test_processes_started_by_a_test_end_with_it() -> None:
     starting = {path.name for path in files if "subprocess.Popen(" in path.read_text(encoding="utf-8")}
     assert starting - {Path(__file__).name} == {
         "children.py", "terminal.py", "storm.py", "guest.py",
+        # It forks commands until its caller ends.
+        "forked.py",
         # Those of histories outlive a call, and are closed at the end of one.
         "driver.py", "people.py",
         # They are programs of jobs: the end of the job ends their children.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -78,7 +78,13 @@ def running(folder: Path, commands: str, bash: tuple[str, ...] = ("bash",)) -> I
         yield task
     finally:
         os.close(gate)
-        task.wait(30)
+        wait_until(lambda: task.poll() is not None or let_through(folder / "gate"), "the task to end", 30)
+
+
+def let_through(gate: Path) -> None:
+    """Open and close a gate for a process that has opened it only now: it would wait for somebody who writes."""
+    with suppress(OSError):
+        os.close(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
 
 
 def holders(folder: Path) -> list[str]:
