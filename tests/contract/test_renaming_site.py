@@ -66,7 +66,7 @@ def test_a_waiting_job_is_submitted_once_and_cancelled(site: Site, folder: Path,
     done = job.paislurm("cancel", job.name)
     assert (done.returncode, done.stderr) == (0, "")
     assert job.over() == ("STOPPED", -210, "the job was cancelled by alice")
-    assert slurm_jobs(job) == ["CANCELLED"]
+    wait_until(lambda: slurm_jobs(job) == ["CANCELLED"], "Slurm to show the cancel")
 
 
 @BOTH
@@ -76,7 +76,7 @@ def test_a_running_job_is_cancelled(site: Site, folder: Path, layout: str) -> No
     assert job.status()["state"] == "RUNNING"
     assert job.paislurm("cancel", job.name).returncode == 0
     assert job.over()[:2] == ("STOPPED", -210)
-    assert slurm_jobs(job) == ["CANCELLED"]
+    wait_until(lambda: slurm_jobs(job) == ["CANCELLED"], "Slurm to show the cancel")
 
 
 def test_a_retry(site: Site, folder: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_job_whose_submit_was_cut_off_is_found(site: Site, folder: Path, accou
     assert job.number.isdigit()
     assert job.paislurm("cancel", job.name).returncode == 0
     assert job.over()[:2] == ("STOPPED", -210)
-    assert slurm_jobs(job) == ["CANCELLED"]
+    wait_until(lambda: slurm_jobs(job) == ["CANCELLED"], "Slurm to show the cancel")
 
 
 @pytest.mark.exclusive

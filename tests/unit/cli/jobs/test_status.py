@@ -57,7 +57,7 @@ def test_a_waiting_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFold
     said = run("status", "demo")
     assert (said.code, said.err, str(folder.path) in said.out) == (0, "", True)
     lines = [line.split(maxsplit=1) for line in said.out.splitlines() if line]
-    assert [line for line in lines[:8] if line[0] not in ("since", "advice")] == [
+    assert [line for line in lines[:7] if line[0] not in ("since", "advice")] == [
         ["job", ME],
         ["state", "WAITING"],
         ["reason", "Resources: other jobs use the resources that it requests"],
