@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
@@ -90,12 +91,18 @@ class SharedFiles:
             return os.open(path, flags, 0o600)
 
     def link(self, old: str, new: str) -> bool:
-        """Give a second name. If the server's answer is lost, the link count decides. Source: link (2), NOTES."""
+        """Give a second name. If the server's answer is lost, the link count decides. Source: link (2), NOTES.
+
+        A name that another client has removed just now may be stale.
+        """
         path = self._folder / old
-        with suppress(FileExistsError):
+        try:
             os.link(path, self._folder / new)
-            return True
-        return path.stat().st_nlink > 1
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ESTALE):
+                raise
+            return path.stat().st_nlink > 1
+        return True
 
     def names(self) -> list[str]:
         """List the folder; a missing folder is empty."""
@@ -130,7 +137,8 @@ class SharedFiles:
         return True
 
     def remove(self, name: str) -> None:
-        (self._folder / name).unlink(missing_ok=True)
+        with suppress(FileNotFoundError), naming(self._folder / name):
+            (self._folder / name).unlink()
 
 
 def time_written(path: Path) -> int:

@@ -252,3 +252,17 @@ def test_a_file_is_missing_that_another_client_has_removed(
                 read_end(tmp_path / "lock.1", 100)
         if call != "stat":
             assert (files.touch("lock.1") if call == "utime" else files.stamp("lock.1")) in (None, False)
+
+
+def test_a_name_that_is_stale_is_neither_linked_nor_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another NFS client has removed it just now."""
+
+    def stale(*_: object, **__: object) -> None:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    files = SharedFiles(tmp_path)
+    files.create("own", "")
+    monkeypatch.setattr(os, "link", stale)
+    assert files.link("own", "other") is False
+    monkeypatch.setattr(os, "unlink", stale)
+    files.remove("own")
