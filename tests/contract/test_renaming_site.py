@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,6 +127,7 @@ def test_a_cancel_spares_the_job_that_has_got_the_number(site: Site, folder: Pat
     cluster = site.administrator
     env = programs(site, folder, scancel=LATE)
     job = site.submit(folder, ROLES, WAITS.replace("LAYOUT", "shared"), RETRIED, env=env)
+    submitted = time.time()
     command, pipe = site.command(("paislurm", "cancel", job.name), cwd=job.folder, env=job.env), subprocess.PIPE
     other = ("sbatch", "--parsable", "--hold", "--job-name=other", "--wrap=true")
     try:
@@ -136,6 +138,8 @@ def test_a_cancel_spares_the_job_that_has_got_the_number(site: Site, folder: Pat
                 shutil.rmtree(cluster.instance.folder / "state")
                 (cluster.instance.folder / "state").mkdir()
                 cluster.start_daemon("slurmctld")
+            # Slurm's times are whole seconds: a job of the same second could be the one that is cancelled.
+            wait_until(lambda: time.time() > submitted + 1, "the next second")
             assert job.number in (site.run(*other).stdout.strip() for _ in range(int(job.number)))
             (folder / "scancel.go").touch()
             said, _ = cancel.communicate(timeout=LONGEST)
