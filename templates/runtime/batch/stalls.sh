@@ -13,8 +13,8 @@ PSL_GROUP_CHANGED_AT=() PSL_STALLED=()
 PSL_STALL_CHECK_AT='' PSL_STALL_GROUP='' PSL_STALL_DEADLINE=0 PSL_STALL_OPEN=0
 # By group: since when it stalls. The stalls that have ended, for result.json.
 PSL_STALLED_SINCE=() PSL_PAST_STALLS=''
-# The last stall: when it was found, and its tasks and reason as JSON.
-PSL_STALL_FOUND_AT=0 PSL_STALL_TEXT=''
+# The stall in stall.json that has not ended: its group, its time, and its tasks and reason as JSON.
+PSL_STALL_SHOWN='' PSL_STALL_FOUND_AT=0 PSL_STALL_TEXT=''
 # The seconds in which few nodes answer, and the exit code of a stall.
 readonly PSL_STALL_SECONDS=8 PSL_STALL_CODE=-1407
 
@@ -33,7 +33,7 @@ on_moved() {
   local within action group
   unset 'PSL_QUIET[$1.$3]'
   read_guard "$1"
-  if [[ ${PSL_STALLED[group]-} && ! $PSL_OUTCOME ]]; then
+  if [[ ${PSL_STALLED[group]-} && ${PSL_OUTCOME:-restarting} == restarting ]]; then
     log "task ${PSL_ROLE_NAME[$1]}-$3 moves again"
     end_stall "$group"
   fi
@@ -48,7 +48,10 @@ end_stall() {
   if [[ $PSL_STALL_GROUP == "$1" ]]; then
     PSL_STALL_GROUP=''
   fi
-  write_stall "$PSL_NOW"
+  if [[ $PSL_STALL_SHOWN == "$1" ]]; then
+    write_stall "$PSL_NOW"
+    PSL_STALL_SHOWN=''
+  fi
 }
 
 # add_stall GROUP TIME STALLS: set PSL_STALLS to the stalls, and that of the group until this time
@@ -77,7 +80,7 @@ forget_quiet() {
   read_guard "${1%.*}"
   [[ $group ]] || return 0
   PSL_GROUP_CHANGED_AT[group]=$PSL_NOW PSL_STALL_CHECK_AT=$PSL_NOW
-  if [[ ${PSL_STALLED[group]-} && ! $PSL_OUTCOME ]]; then
+  if [[ ${PSL_STALLED[group]-} && ${PSL_OUTCOME:-restarting} == restarting ]]; then
     end_stall "$group"
   fi
 }
@@ -270,6 +273,7 @@ conclude_stall() {
   reason=${reason//running+/code that computes or waits in }
   log "stalled: $reason"
   PSL_STALLED_SINCE[$1]=$((PSL_NOW - within))
+  PSL_STALL_SHOWN=$1
   keep_stall ${named[@]+"${named[@]}"}
   write_stall null
   if [[ $action == end ]]; then

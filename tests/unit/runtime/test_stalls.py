@@ -474,8 +474,29 @@ DECIDED = {
         [ASKED, f"1062: {STALLED}{NOTHING}", 'moved_at": 1100', "1160: asks about 0"],
     ),
     "a task that moves while nodes are asked ends the question": (
-        "begin; quiet 1061; at 1062 'moved 0 1 1 0'; at 1070",
+        "begin; quiet 1061; at 1062 'moved 0 1 1 0'; at 1070; [[ ! -e stall.json ]] || cat stall.json",
         [ASKED, "1062: task w-1 moves again"],
+    ),
+    "the stall of one group does not end with that of another": (
+        """PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 1')
+        begin; quiet 1061; at 1062 'asked 0'; at 1063; at 1064 'asked 0'; at 1065 'moved 0 1 1 0'
+        grep -o 'moved_at.: [a-z0-9]*' stall.json; at 1066 'moved 1 0 0 0'
+        grep -o 'moved_at.: [a-z0-9]*' stall.json""",
+        [
+            ASKED,
+            f"1062: stalled: {OF_W}{NOTHING.replace('4', '3')}",
+            "1063: asks about 1",
+            "1064: stalled: no task of role s has moved for 1 min: only s-0 runs",
+            "1065: task w-1 moves again",
+            'moved_at": null',
+            "1066: task s-0 moves again",
+            'moved_at": 1066',
+        ],
+    ),
+    "a restart in the job ends a stall": (
+        """begin; quiet 1061; at 1062 'asked 0'; PSL_OUTCOME=restarting
+        at 1064 'exit 1 0 0 0 143 0 transient 1064 0'; grep -o 'moved_at.: [a-z0-9]*' stall.json""",
+        [ASKED, f"1062: {STALLED}{NOTHING}", 'moved_at": 1064'],
     ),
     "roles with their own guard are groups of their own": (
         """PSL_PROGRESS=([0]='60 0 end 0' [1]='7200 0 report 1')
