@@ -36,7 +36,7 @@ from paislurm.translator.cli import start
 requests = socket.socket(fileno=int(sys.argv[1]))
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 while True:
-    text, received, _, _ = socket.recv_fds(requests, 200_000, 4)
+    text, received, _, _ = socket.recv_fds(requests, int(sys.argv[2]), 4)
     if not text:
         sys.exit()
     if os.fork():
@@ -90,7 +90,9 @@ class Forker:
         with other:
             # Streams of its own: those of commands come with them.
             self.process = subprocess.Popen(
-                [*command, "-c", PARENT, str(other.fileno())], stdin=subprocess.DEVNULL, pass_fds=[other.fileno()]
+                [*command, "-c", PARENT, str(other.fileno()), str(LIMIT)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[other.fileno()],
             )
 
     def run(
