@@ -1,7 +1,8 @@
-"""Comparison of a site profile with the cluster: names and limits that no longer exist."""
+"""Comparison of a site profile with the cluster: names, limits and resources that it does not have."""
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from ..reading.document import Path
-    from .partitions import Partition
+    from .partitions import Partition, Shape
     from .profile import Site
 
 
@@ -81,16 +82,39 @@ def _partition(path: Path, ours: Partition, theirs: Partition) -> Iterator[Diffe
     gres = {text.rpartition(":")[0] for shape in theirs.nodes for text in shape.gres or ()}
     for position, shape in enumerate(ours.nodes):
         here = (*path, "nodes", position)
+        gone = {name for name in {*shape.gpus_by_type, shape.gpu_type} if name and name not in types and "" not in types}
+        if not gone and (less := _less(shape, theirs)):
+            yield Difference(path=here, message=f"partition {ours.name} has {less}")
         key = "gpuTypes" if shape.gpu_types else "gpuType"
-        for name in {*shape.gpus_by_type, shape.gpu_type}:
-            if name and name not in types and "" not in types:
-                yield _gone((*here, key), f"type of GPU in partition {ours.name}", name, types)
+        for name in sorted(gone):
+            yield _gone((*here, key), f"type of GPU in partition {ours.name}", name, types)
         for name in shape.features or ():
             if name not in features:
                 yield _gone((*here, "features"), f"feature in partition {ours.name}", name, features)
         for name in (text.rpartition(":")[0] for text in shape.gres or ()):
             if name not in gres and all(each.gres is not None for each in theirs.nodes):
                 yield _gone((*here, "gres"), f"generic resource in partition {ours.name}", name, gres)
+
+
+def _less(shape: Shape, theirs: Partition) -> str:
+    """Return which resources of a node no node of the partition has, "" if one has them all."""
+    amounts = {"CPUs": shape.cpus, "MiB of memory": shape.memory_mib}
+    amounts |= {f"GPUs{name and ' of type '}{name}": number for name, number in shape.gpus_by_type.items()}
+    nodes = [
+        (each.cpus, each.memory_mib, *(_gpus(each, name) for name in shape.gpus_by_type)) for each in theirs.nodes
+    ]
+    for (what, wanted), per_node in zip(amounts.items(), zip(*nodes, strict=True), strict=True):
+        if wanted > max(per_node):
+            return f"at most {max(per_node)} {what} on a node, not {wanted}"
+    if any(all(map(operator.le, amounts.values(), node)) for node in nodes):
+        return ""
+    return f"no node with all of {', '.join(f'{wanted} {what}' for what, wanted in amounts.items())}"
+
+
+def _gpus(shape: Shape, gpu_type: str) -> int:
+    """Return the GPUs of a node that may be of this type; "" is any type, and GPUs without a type may be of each."""
+    found = shape.gpus_by_type
+    return sum(found.values()) if not gpu_type or "" in found else found.get(gpu_type, 0)
 
 
 def _names(site: Site, found: Site) -> Iterator[Difference]:

@@ -76,7 +76,7 @@ def test_an_outdated_profile_is_reported(run: Runner, detected: str, tmp_path: P
     text = EXPECTED.read_text(encoding="utf-8").replace("research", "reserch")
     old = job_file(tmp_path, text, "old.yaml")
     said = run("site", "check", "--site", old)
-    assert said.out == f"{old}: contains 2 names that the cluster does not have\n"
+    assert said.out == f"{old}: differs from the cluster in 2 places\n"
     line = text.splitlines().index("defaultAccount: reserch") + 1
     told = f"{old}:{line}:17  $.defaultAccount\nerror E465: the cluster has no account 'reserch'"
     said.ends(4, told, "hint: did you mean `research`?")
@@ -101,6 +101,14 @@ def test_a_profile_is_checked_without_slurm(run: Runner, detected: str, tmp_path
          "partition pair allows 1 day, 0:00:00, not 2 days, 0:00:00"),
         ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, gpus: 1, gpuType: h100}]}}",
          "no type of GPU in partition pair 'h100'; it has v100"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 32, memoryMB: 1}]}}",
+         "partition pair has at most 16 CPUs on a node, not 32"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 9000000}]}}", "MiB of memory on a node, not 9000000"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, gpus: 9}]}}", "GPUs on a node, not 9"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, gpus: 9, gpuType: v100}]}}",
+         "GPUs of type v100 on a node, not 9"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, gpuTypes: ['v100:9']}]}}",
+         "GPUs of type v100 on a node, not 9"),
         ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, features: [ib, opa]}]}}",
          "no feature in partition pair 'opa'; it has ib, v100"),
         ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, gres: ['hcb:1']}]}}",
@@ -120,6 +128,16 @@ def test_a_profile_is_checked_without_slurm(run: Runner, detected: str, tmp_path
 def test_settings_that_the_cluster_lacks_are_reported(text: str, message: str) -> None:
     (found,) = differences(load_site(text, file="site.yaml"), FOUND)
     assert message in found.message
+
+
+def test_no_node_has_all_resources_of_a_group() -> None:
+    found = load_site(
+        "partitions: {p: {nodes: [{count: 1, cpus: 8, memoryMB: 1}, {count: 1, cpus: 1, memoryMB: 8, gpus: 2}]}}",
+        file="found.yaml",
+    )
+    text = "partitions: {p: {nodes: [{count: 1, cpus: 8, memoryMB: 1, gpus: 2, gpuType: b}]}}"
+    [told] = differences(load_site(text, file="site.yaml"), found)
+    assert told.message == "partition p has no node with all of 8 CPUs, 1 MiB of memory, 2 GPUs of type b"
 
 
 @pytest.mark.parametrize("text", ["name: a\n", "scheduler: {type: backfill}\n", "scheduler: {type: builtin}\n"])

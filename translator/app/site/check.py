@@ -81,18 +81,18 @@ class CheckedProfile(Struct, frozen=True, kw_only=True):
     backend_reachable: bool
     """Whether Slurm answered."""
     diagnostics: tuple[Diagnostic, ...]
-    """Errors for names that the cluster no longer has, and warnings."""
+    """Errors for what the cluster does not have, and warnings."""
 
     @property
     def gone(self) -> tuple[Diagnostic, ...]:
-        """The errors for names that the cluster no longer has."""
+        """The errors for what the cluster does not have."""
         return tuple(each for each in self.diagnostics if each.severity is Severity.ERROR)
 
     @property
     def verdict(self) -> str:
         """The result, as the end of a sentence."""
         if gone := len(self.gone):
-            return f"contains {counted(gone, 'name')} that the cluster does not have"
+            return f"differs from the cluster in {counted(gone, 'place')}"
         return "is valid and agrees with the cluster" if self.backend_reachable else "is valid"
 
     @property
@@ -162,7 +162,7 @@ def asks(compiled: Compiled) -> str:
 def check_profile(session: Session, layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], bool]:
     """Return the diagnostics of a profile, and whether Slurm answered. Raises SiteError for a wrong profile.
 
-    `layers` are its files, the lowest first. Names that the cluster no longer has are errors, all else warnings.
+    `layers` are its files, the lowest first. What the cluster does not have is an error, all else a warning.
     """
     site = load_layers(layers)
     warnings = [*_writable(layers), *_programs(session, site, layers)]
