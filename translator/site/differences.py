@@ -82,7 +82,8 @@ def _partition(path: Path, ours: Partition, theirs: Partition) -> Iterator[Diffe
     gres = {text.rpartition(":")[0] for shape in theirs.nodes for text in shape.gres or ()}
     for position, shape in enumerate(ours.nodes):
         here = (*path, "nodes", position)
-        gone = {name for name in {*shape.gpus_by_type, shape.gpu_type} if name and name not in types and "" not in types}
+        named = {*shape.gpus_by_type, shape.gpu_type} - {""}
+        gone = set() if "" in types else named - types
         if not gone and (less := _less(shape, theirs)):
             yield Difference(path=here, message=f"partition {ours.name} has {less}")
         key = "gpuTypes" if shape.gpu_types else "gpuType"
@@ -100,9 +101,7 @@ def _less(shape: Shape, theirs: Partition) -> str:
     """Return which resources of a node no node of the partition has, "" if one has them all."""
     amounts = {"CPUs": shape.cpus, "MiB of memory": shape.memory_mib}
     amounts |= {f"GPUs{name and ' of type '}{name}": number for name, number in shape.gpus_by_type.items()}
-    nodes = [
-        (each.cpus, each.memory_mib, *(_gpus(each, name) for name in shape.gpus_by_type)) for each in theirs.nodes
-    ]
+    nodes = [(each.cpus, each.memory_mib, *(_gpus(each, name) for name in shape.gpus_by_type)) for each in theirs.nodes]
     for (what, wanted), per_node in zip(amounts.items(), zip(*nodes, strict=True), strict=True):
         if wanted > max(per_node):
             return f"at most {max(per_node)} {what} on a node, not {wanted}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -12,6 +13,7 @@ from ..plural import counted
 from ..terminal_text import one_line, pairs_text
 from ..times import Time, format_time
 
+_NUMBER = re.compile(r"\d+")
 MAX_COMMAND, MAX_WORDS, MAX_LINE = 60, 120, 200
 """The most characters to show of a command, of the last words, and of a log line."""
 LogStream = Literal["stdout", "stderr", "runtime", "batch"]
@@ -77,6 +79,16 @@ class JobFailure(Struct, frozen=True, kw_only=True):
     """The log of `last_lines`; `batch` is the log of the batch script."""
     last_lines: tuple[str, ...]
     """The last lines of the log, at most ten."""
+
+
+def failure_key(failure: JobFailure | None, reason: str) -> str:
+    """Return what alike failures have in common: what ended the first task and its last words, without their numbers.
+
+    Without a task, it is the reason of the job's end.
+    """
+    if failure is None or failure.task is None:
+        return _NUMBER.sub("0", reason)
+    return _NUMBER.sub("0", f"{failure.what}\n{failure.last_words or ''.join(failure.last_lines[-1:])}")
 
 
 def failure_rows(failure: JobFailure) -> list[tuple[str, str]]:

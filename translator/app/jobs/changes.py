@@ -38,7 +38,10 @@ class Poll(NamedTuple):
 
 
 class JobLines:
-    """A line for each named job, or for all jobs that were unfinished at the first poll or later."""
+    """A line for each named job, or for all jobs that were unfinished at the first poll or later.
+
+    The members of a sweep count together: one that has ended is shown while another is unfinished.
+    """
 
     def __init__(self, session: Session, names: Collection[str]) -> None:
         self._session, self._names = session, names or None
@@ -60,7 +63,9 @@ class JobLines:
         found = lines(self._session, self._session.store, everything=named, max_age=self._max_age, names=self._names)
         self._max_age = self._later
         if not named:
-            self._shown |= {line.name for line in found.lines if line.readable and not line.ended}
+            living = [line for line in found.lines if line.readable and not line.ended]
+            groups = {line.group for line in living if line.group}
+            self._shown |= {line.name for line in (*living, *(each for each in found.lines if each.group in groups))}
         shown = [line for line in found.lines if line.name in self._shown]
         seen = {line.name: _lasting(line, found) for line in shown}
         if list(seen.values()) != list(self._seen.values()):

@@ -11,12 +11,11 @@ from ...app.jobs.listing import in_order_of_sweep, with_run, with_sizes, with_ty
 from ...errors import did_you_mean
 from ...plural import counted, verb
 from ...terminal_text import one_line
-from ...times import decimal, elapsed_text, format_time, number
+from ...times import format_time
 from ...view.line import Listing
 from .console import is_terminal, log, print_json
-from .job_table import COLUMNS, DEFAULT_COLUMNS, WATCH_COLUMNS, cells, column, needs_run, short_name, sorted_lines
+from .job_table import COLUMNS, DEFAULT_COLUMNS, PARAMETER, WATCH_COLUMNS, cells, column, needs_run, sorted_lines
 from .several import print_lines
-from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,34 +36,32 @@ class Table(NamedTuple):
     limit: int | None
 
 
-def print_sweep(session: Session, group: str, lines: Sequence[JobLine], *, as_json: bool) -> None:
-    """Print the jobs of a sweep."""
-    rows = in_order_of_sweep(with_run(lines))
-    if as_json:
-        print_json(Listing(jobs=tuple(rows), group=group))
-    else:
-        print_group(rows, session.now())
+def print_jobs(
+    session: Session, lines: Sequence[JobLine], table: Table, *, group: str | None = None, as_json: bool
+) -> None:
+    """Print jobs, the newest first or sorted; on a terminal, limit their number and width.
 
-
-def print_jobs(session: Session, lines: Sequence[JobLine], table: Table, *, as_json: bool) -> None:
-    """Print jobs, the newest first or sorted; on a terminal, limit their number and width."""
-    shown = _named(table.columns.split(",")) if table.columns else DEFAULT_COLUMNS
+    The jobs of a group come in the order of their parameters, which are columns by default.
+    """
     order = _named([table.by.removeprefix("-")]) if table.by is not None else ()
     now, on_terminal = session.now(), is_terminal(sys.stdout) and not as_json
-    if needs_run(order):
+    if group is not None:
+        lines = in_order_of_sweep(with_run(lines))
+    shown = _named(table.columns.split(",")) if table.columns else _default(lines) if group else DEFAULT_COLUMNS
+    if needs_run(order) and group is None:
         lines = with_run(lines)
     if "size" in order:
         lines = with_sizes(lines)
     if table.by is not None:
         lines = sorted_lines(lines, table.by, now)
-    most = table.limit if table.limit is not None else ON_A_TERMINAL if on_terminal else 0
+    most = table.limit if table.limit is not None else ON_A_TERMINAL if on_terminal and group is None else 0
     chosen, rest = (lines[:most], lines[most:]) if most else (lines, [])
-    if as_json or needs_run(shown):
+    if group is None and (as_json or needs_run(shown)):
         chosen = with_run(chosen)
     if "size" in shown:
         chosen = with_sizes(chosen)
     if as_json:
-        print_json(Listing(jobs=tuple(chosen)))
+        print_json(Listing(jobs=tuple(chosen), group=group))
     elif chosen:
         print_lines(with_typed_names(session.store, chosen), shown, now, fit=is_terminal(sys.stdout))
     if rest:
@@ -72,6 +69,13 @@ def print_jobs(session: Session, lines: Sequence[JobLine], table: Table, *, as_j
         which = f" ({living} unfinished)" if living else ""
         more = f"{len(rest)} more of {counted(len(lines), 'job')} {verb(len(rest), 'is', 'are')} not shown{which}"
         log(f"{more}; --limit 0 shows all")
+
+
+def _default(lines: Sequence[JobLine]) -> tuple[str, ...]:
+    """Return the columns of a sweep: its parameters, a result if there is one, and how its jobs stand."""
+    parameters = dict.fromkeys(f"{PARAMETER}{name}" for line in lines for name in line.sweep)
+    results = ["result"] if any(line.result is not None for line in lines) else []
+    return ("name", *parameters, *results, "state", "elapsed", "code", "id")
 
 
 def _named(names: Sequence[str]) -> tuple[str, ...]:
@@ -82,26 +86,6 @@ def _named(names: Sequence[str]) -> tuple[str, ...]:
             message = f"unknown column {name!r}{f' ({hint})' if hint else ''}; columns are {', '.join(COLUMNS)}"
             raise click.UsageError(f"{message}, and param.NAME for a parameter of the job file")
     return tuple(names)
-
-
-def print_group(rows: Sequence[JobLine], now: int) -> None:
-    """Print the jobs of a group."""
-    parameters = list(dict.fromkeys(name for row in rows for name in row.sweep))
-    results = ["result"] if any(row.result is not None for row in rows) else []
-    columns = ("job", *parameters, *results, "state", "elapsed", "code", "id")
-    print_table(columns, [_cells(row, parameters, now, with_result=bool(results)) for row in rows])
-
-
-def _cells(row: JobLine, parameters: Sequence[str], now: int, *, with_result: bool) -> tuple[str, ...]:
-    return (
-        short_name(row),
-        *(row.sweep.get(name, "-") for name in parameters),
-        *([decimal(row.result)] if with_result else []),
-        row.state,
-        elapsed_text(row.elapsed(now)),
-        number(row.exit_code),
-        row.job_id or "-",
-    )
 
 
 def change_text(line: JobLine, now: int) -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...plural import counted, some_of
 from ...terminal_text import one_line
-from ...view.failure import cause_text, failure_text
-from ...view.line import by_reason
+from ...view.failure import cause_text, failure_key, failure_text
 from ...view.states import counts_text
 from .console import is_terminal, log, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted, short_name
@@ -28,8 +27,8 @@ A_FEW = 5
 """Most jobs that get a block of lines each; more get a row each."""
 FEW_FACTS = ("job", "state", "reason", "last line", "advice", "tasks", "partition", "expected start", "elapsed")
 """The facts in a summary of a job."""
-REASONS, NAMES = 5, 4
-"""Most reasons of failures that are shown, and most names of jobs for each reason."""
+REASONS, NAMES, READ = 5, 4, 50
+"""Most causes of failures that are shown, most names of jobs for each, and most failures whose logs are read."""
 
 
 def print_lines(lines: Sequence[JobLine], columns: tuple[str, ...], now: int, *, fit: bool) -> None:
@@ -66,16 +65,19 @@ def print_many(
 
 
 def cause_texts(lines: Sequence[JobLine], failure_of: Callable[[str], JobFailure | None]) -> Iterator[str]:
-    """Yield each reason of failures with its jobs, and the last lines of the first one."""
+    """Yield each cause of failures with its jobs, and the last words of the first one; the commonest comes first."""
     failed = [line for line in lines if line.state == "FAILED"]
-    short = {short_name(line): line.name for line in failed}
-    reasons = by_reason((short_name(line), line.state, line.reason or "") for line in failed)
-    for reason in reasons[:REASONS]:
-        text = one_line(f"{some_of(reason.names, NAMES)} failed: {reason.text}")
-        failure = failure_of(short[reason.names[0]])
-        last = failure.last_lines[-1:] if failure is not None else ()
-        yield "\n".join([text, *(f"  | {one_line(line)}" for line in last)])
-    if rest := sum(len(reason.names) for reason in reasons[REASONS:]):
+    found: dict[str, list[tuple[JobLine, JobFailure | None]]] = {}
+    for line in failed[:READ]:
+        failure = failure_of(line.name)
+        found.setdefault(failure_key(failure, line.reason or ""), []).append((line, failure))
+    groups = sorted(found.values(), key=len, reverse=True)[:REASONS]
+    for group in groups:
+        line, failure = group[0]
+        words = failure.last_words or "".join(failure.last_lines[-1:]) if failure is not None else ""
+        names = some_of([short_name(each) for each, _ in group], NAMES)
+        yield "\n".join([one_line(f"{names} failed: {line.reason}"), *([f"  | {one_line(words)}"] if words else [])])
+    if rest := len(failed) - sum(map(len, groups)):
         yield f"and {rest} more failed: paislurm list --state failed"
 
 

@@ -59,22 +59,19 @@ def command(
     """List your jobs, the newest first.
 
     JOB is a job's name, user~name, its Slurm id, or a pattern such as 'train-*'. Default: all jobs. The name of a
-    sweep works like --group; with --columns, --sort, --limit or --since, its jobs get the ordinary columns. A terminal
-    shows the newest 30 jobs, and long cells are cut; a pipe and --json get all jobs uncut.
+    sweep works like --group: its jobs come in the order of their parameters, which are columns, too. A terminal shows
+    the newest 30 jobs, and long cells are cut; a pipe and --json get all jobs uncut.
     """
     from ....app.jobs.listing import JobFilter, find_lines, say_doubts
     from ....app.jobs.selecting import named_groups
-    from ...output.job_list import Table, print_jobs, print_sweep
+    from ...output.job_list import Table, print_jobs
 
     if group is None and len(words) == 1:
         group = next(iter(named_groups(session.store, words, user=session.user)), None)
     wanted = JobFilter(words=words, group=group, states=states, since=since, everything=everything)
     found = find_lines(session, wanted)
-    if group is not None and (since, limit, by, columns) == (None,) * 4:
-        print_sweep(session, group, found.lines, as_json=as_json)
-    else:
-        print_jobs(session, found.lines, Table(columns, by, limit), as_json=as_json)
-        if not (found.lines or as_json):
-            log("no such jobs" if states or since is not None else f"no jobs in {session.store.jobs}")
+    print_jobs(session, found.lines, Table(columns, by, limit), group=group, as_json=as_json)
+    if not (found.lines or as_json):
+        log("no such jobs" if states or since is not None else f"no jobs in {session.store.jobs}")
     say_doubts(session, found)
     return 0

@@ -81,7 +81,7 @@ def test_comparisons_show_the_result(run: Runner, slurm: FakeBackend, surroundin
         finish(folder, slurm, job_id=str(number))
     rows = [line.split() for line in run("list", "--group", "train").out.splitlines()]
     assert [row[:3] for row in rows] == [
-        ["job", "lr", "result"],
+        ["name", "param.lr", "result"],
         ["train-lr8", "8", "-"],
         ["train-lr9", "9", "1e-05"],
         ["train-lr10", "10", "0.5"],

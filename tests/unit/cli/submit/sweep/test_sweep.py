@@ -16,7 +16,7 @@ from paislurm.translator.app.session import user_name
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder, Store
 
-from ....monitor.jobs import observed
+from ....monitor.jobs import leave_result, observed, task
 from ...running import JOB, finish, job_file
 
 if TYPE_CHECKING:
@@ -203,10 +203,12 @@ def test_the_table_has_a_column_for_each_parameter(
     assert len(slurm.submissions) == 2
     last = next(path for path in surroundings.iterdir() if "lr9" in path.name)
     finish(JobFolder(path=last), slurm, outcome="failed", exit_code=255, behaviour="unknown", reason="it failed")
-    said = run("list", "--group", "train")
-    head, *rows = (line.split() for line in said.out.splitlines())
-    assert head == ["job", "lr", "seed", "state", "elapsed", "code", "id"]
-    assert [(row[1], row[3]) for row in rows] == [("9", "FAILED"), ("10", "WAITING")]
+    for order, values in (((), ["9", "10"]), (("--sort", "-param.lr"), ["10", "9"]), (("--limit", "1"), ["9"])):
+        said = run("list", "--group", "train", *order)
+        head, *rows = (line.split() for line in said.out.splitlines())
+        assert head == ["name", "param.lr", "param.seed", "state", "elapsed", "code", "id"]
+        states = {"9": "FAILED", "10": "WAITING"}
+        assert [(row[1], row[3]) for row in rows] == [(value, states[value]) for value in values]
     assert "\x1b" not in said.out
     document = json.loads(run("list", "--group", "train", "--state", "failed", "--json").out)
     (row,) = document["jobs"]
@@ -228,3 +230,25 @@ def test_the_cache_of_finished_jobs_contains_their_group(
     run("list")
     assert (surroundings.parent / "monitor" / "ended.json").exists()
     assert len(jobs_of_group(Store(surroundings.parent), "train", user=ME)) == 20
+
+
+def test_failures_are_grouped_by_their_cause_and_last_words(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path
+) -> None:
+    run("submit", job, "--sweep", "lr=1..7")
+    for number, words in enumerate(("loss nan at 9", "no disk", "loss nan at 8", "loss nan at 7", "no disk", "x"), 1):
+        folder = JobFolder(path=surroundings / f"{ME}~train-lr{number}")
+        log = folder.attempt(0) / "logs" / "0-worker" / "0.stderr.log"
+        log.parent.mkdir(parents=True)
+        log.write_text(f"{words}\n", encoding="utf-8")
+        failed = task(0, state="FAILED", exit_code=1, exit_status=1)
+        trigger = {"role": "worker", "index": 0, "reason": "first failure"}
+        leave_result(folder, outcome="failed", exit_code=1, reason="one task failed", tasks=[failed], trigger=trigger)
+        slurm.observations[JobId(str(100 + number))] = observed("FAILED", final=True, job_id=str(100 + number))
+    causes = re.findall(r"^(.*) failed: .*\n  \| (.*)$", run("status", "train").out, re.MULTILINE)
+    jobs = [tuple(f"train-lr{number}" for number in numbers) for numbers in ((1, 3, 4), (2, 5), (6,))]
+    assert [tuple(names.split(", ")) for names, _ in causes] == jobs
+    assert [words for _, words in causes] == ["loss nan at 9", "no disk", "x"]
+    # A member that has ended is among those of its unfinished sweep.
+    watched = [json.loads(line) for line in run("watch", "--once", "--json").out.splitlines()]
+    assert sorted(line["state"] for line in watched) == ["FAILED"] * 6 + ["WAITING"]
