@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.app.what_if.explain import answered, events_of, setting_of
+from paislurm.translator.app.what_if.scenario import FORMS
 from paislurm.translator.cli.output.explained import scenario_text
 from paislurm.translator.errors import UsageError
 from paislurm.translator.pipeline import compile_job
@@ -67,6 +69,10 @@ def answer(text: str, job: str = JOB) -> ScenarioAnswer:
         ("worker_3-3  exits  1", [(2, 3)], 0, 255),
         ("all exit 0", [(0, 0), *WORKER, *[(2, index) for index in range(4)]], 0, 0),
         ("2 of worker exit 1", WORKER, 2, 255),
+        ("2 workers exit 1", WORKER, 2, 255),
+        ("worker-0 exits with 1", WORKER[:1], 0, 255),
+        ("worker-0 exits SIGKILL", WORKER[:1], 0, 137),
+        ("worker-0 exits term", WORKER[:1], 0, 143),
     ],
 )
 def test_tasks_and_their_ends_are_understood(text: str, tasks: list[tuple[int, int]], count: int, code: int) -> None:
@@ -84,6 +90,9 @@ def test_tasks_and_their_ends_are_understood(text: str, tasks: list[tuple[int, i
         ("node of worker-0 is lost", "node", ""),
         ("cancelled", "cancel", ""),
         ("cancelled by root", "cancel", ""),
+        ("2 nodes are lost", "node", ""),
+        ("worker stalls", "stall", ""),
+        ("the disk is full", "script", ""),
     ],
 )
 def test_events_of_the_job_are_understood(text: str, kind: str, state: str) -> None:
@@ -97,6 +106,8 @@ def test_events_of_the_job_are_understood(text: str, kind: str, state: str) -> N
         ("worker-0 exts 1", 1, "`worker-0 exts 1` is not an event"),
         ("a node is lost,  worker-9 exits 1", 18, "the job has no task or role `worker-9`"),
         ("worker-0 exits 256", 1, "256 is no exit status"),
+        ("worker-0 exits SIGNONE", 1, "SIGNONE is no signal"),
+        ("preflight fails on node of worker-0", 1, "the job has no preflight"),
         ("worker-0 gets code 256", 1, "no task the code 256"),
         ("5 of worker exit 1", 1, "worker has 4 tasks, not 5"),
         ("node of worker is lost", 1, "`worker` has 4 tasks"),
@@ -111,6 +122,38 @@ def test_a_wrong_scenario_is_reported_with_its_column(text: str, column: int, wo
     (diagnostic,) = caught.value.diagnostics
     assert words in diagnostic.message
     assert (diagnostic.location.column if diagnostic.location else 0) == column
+
+
+GUARDED = JOB.replace(
+    "taskRoles:", "extras:\n  slurm:\n    preflight: true\n    progress: {within: 10m, action: end}\ntaskRoles:"
+)
+
+
+@pytest.mark.parametrize("example", re.findall(r"\S+ {2,}(\S.*)$|^ {4,}(\S.*)$", FORMS, re.MULTILINE))
+def test_each_example_of_a_form_is_understood(example: tuple[str, str]) -> None:
+    text = re.sub(r"\([^)]*\)", "", "".join(example))
+    for event in filter(None, map(str.strip, text.split(","))):
+        assert answer(event, GUARDED).attempts
+
+
+@pytest.mark.parametrize(
+    ("text", "job", "rule", "code"),
+    [
+        ("the disk is full", JOB, "the batch script ends the attempt, because", -1406),
+        ("preflight fails on node of worker-1", GUARDED, "before any task starts", -1408),
+        ("worker stalls", GUARDED, "a stall ends the attempt", -1407),
+    ],
+)
+def test_ends_by_the_script_are_played(text: str, job: str, rule: str, code: int) -> None:
+    first, *_ = answer(text, job).attempts
+    assert rule in (first.rule or "")
+    assert first.exit_code == code
+
+
+def test_a_stall_that_is_only_reported_ends_nothing() -> None:
+    [attempt] = answer("worker-0 stalls").attempts
+    assert (attempt.state, attempt.exit_code) == ("RUNNING", None)
+    assert "`status` tells it" in (attempt.events[0].meaning or "")
 
 
 def test_every_wrong_event_is_reported() -> None:
@@ -200,6 +243,11 @@ def test_the_loss_of_the_batch_node_ends_the_attempt_despite_spare_nodes() -> No
     assert (found.exit_code, found.next_attempt) == (-1001, 1)
 
 
+def test_the_loss_of_more_nodes_than_are_spare_ends_the_attempt() -> None:
+    assert with_spare("2 nodes are lost", "spare: 1").attempts[0].exit_code == -1001
+    assert with_spare("1 node is lost", "spare: 1").attempts[0].exit_code is None
+
+
 def test_slurm_restarts_a_job_after_the_loss_of_any_node_as_often_as_the_site_allows() -> None:
     lost = "node of ps-0 is lost"
     (found, *_) = with_spare(f"{lost}, {lost}, {lost}", "requeue: expedite").attempts
@@ -213,4 +261,6 @@ def test_the_command_prints_the_answer(run: Runner, tmp_path: Path) -> None:
     assert (said.code, said.out.splitlines()[:2]) == (0, ["attempt 0", "  event   ps exits 0: ps-0: success"])
     document = json.loads(run("explain", file, "--when", "ps exits 1", "--json").out)
     assert document["attempts"][0]["events"][0]["task_ends"][0]["exit_code"] == 255
+    document = json.loads(run("explain", file, "--when", "all exit 0", "--json").out)
+    assert document["attempts"][0]["behaviour"] == "success"
     run("explain", file, "--when", "ps faels").ends(2, "--when:1:1\nerror E547: `ps faels` is not an event")

@@ -87,14 +87,14 @@ class Attempt:
         for role in range(len(job.roles)):
             self._fill(role, began)
 
-    def restart(self, tasks: Collection[Task]) -> bool:
-        """Start all tasks anew after the loss of the node of these tasks, or of some node. Return whether they start.
+    def restart(self, tasks: Collection[Task], nodes: int) -> bool:
+        """Start all tasks anew after the loss of the node of these tasks, or of some nodes. Return whether they start.
 
         All counters begin again. Source: `stop_for_restart` of the runtime.
         """
-        if not self.spare or self.job.first_node.intersection(tasks):
+        if self.spare < nodes or self.job.first_node.intersection(tasks):
             return False
-        self.spare -= 1
+        self.spare -= nodes
         self._start_all(self.step(), max(self.runs.values(), default=-1) + 1)
         return True
 
@@ -141,7 +141,7 @@ class Attempt:
             if end is not None:
                 state, code, behaviour = "SUCCEEDED" if end.succeeded else "FAILED", end.code, end.behaviour
             elif task in failed:
-                state, code, behaviour = "FAILED", LOST, "transient"
+                state, code, behaviour = "FAILED", decision.code, decision.behaviour
             begun = task in self.runs
             return TaskResult(
                 role=job.names[task[0]], index=task[1], task_attempt=self.runs.get(task, 0), state=state,

@@ -58,6 +58,8 @@ def events_of(compiled: Compiled, setting: Setting, text: str) -> tuple[Event, .
         everything=tuple((role.position, index) for role in compiled.plan.roles for index in range(role.instances)),
         patterns=compiled.plan.exit_patterns,
         table=ExitTable(compiled.site.exit_rows),
+        stall_ends=frozenset(r.position for r in compiled.plan.roles if r.progress and r.progress.action == "end"),
+        has_preflight=any(role.preflight for role in compiled.plan.roles),
     )
     return scenario(text, words)
 
@@ -110,7 +112,7 @@ def attempt_answer(played: Played, setting: Setting) -> ScenarioAttempt:
         ),
         state=state_of(code) if code is not None and retry is None else "RUNNING",
         exit_code=code,
-        behaviour=ending.behaviour if ending else None,
+        behaviour=None if ending is None else ending.behaviour if ending.code else "success",
         completion_rule=rule,
         deciding_task=f"{trigger.role}-{trigger.index}" if trigger else None,
         rule=rule_text(played, setting) if played.events else None,

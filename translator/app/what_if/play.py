@@ -13,12 +13,12 @@ from ...monitor.facts import Facts
 from ...monitor.job_status import LOST_NODES
 from ...monitor.retry import DEADLINE, ROOT, STOPPED
 from ...monitor.transition import retry_decision, transition
-from ...monitor.verdict import verdict
+from ...monitor.verdict import NO_ROOM, verdict
 from ...state.history import apply, history
 from ...state.records import Cancelled, Intent, Retry, Submitted
 from .attempt import LOST, Attempt
 from .completion import Decision
-from .scenario import fault
+from .scenario import PREFLIGHT_FAILED, fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ def _run(played: Played, left: list[Event], setting: Setting, now: int, text: st
         played.events += ((event, ends),)
         if event.kind == "node" and event.tasks and event.tasks[0] not in tasks.runs:
             raise fault(f"`{event.text}` cannot happen then: {_why_not(tasks, event)}", event.column, text)
-        if event.kind == "node" and tasks.restart(event.tasks):
+        if event.kind == "stall" or (event.kind == "node" and tasks.restart(event.tasks, event.count)):
             continue
         if event.kind != "exit":
             _end_outside(played, event, setting, tasks)
@@ -142,6 +142,7 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
     state, canceller = event.state, event.user
     failed = tuple(task for task in event.tasks if task in tasks.stopped())
     lost: tuple[str, ...] = ()
+    status: int | None = None
     decision = Decision("interrupted", STOPPED, "stop")
     grace = "interrupted_grace"
     if event.kind == "time" and setting.times.warning:
@@ -151,6 +152,13 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
     elif event.kind == "node":
         state, decision, grace = "NODE_FAIL", Decision("failed", LOST, "transient"), "grace"
         lost = (job.node(event.tasks[0]),) if event.tasks else (LOST_NODE,)
+    elif event.kind == "script":
+        row = ExitTable(known.exit_rows).describe(event.code)
+        decision = Decision("failed", event.code, row.behaviour)
+        if not event.tasks:
+            state, status = "FAILED", NO_ROOM
+            # The monitor waits for a result, which may come late.
+            tasks.step()
     elif event.kind == "cancel":
         state = "CANCELLED"
         if not event.user:
@@ -162,11 +170,13 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
         lost = (LOST_NODE,) if code in LOST_NODES else ()
         if code == NOT_BEGUN:
             tasks.runs.clear()
-    played.stopped, played.grace = tuple(tasks.stopped(failed)), _seconds(setting, grace)
-    played.result = tasks.result(decision, failed) if tasks.runs else None
+    # A preflight fails before any task starts; a script without room leaves no result.
+    played.stopped = () if event.code == PREFLIGHT_FAILED else tuple(tasks.stopped(failed))
+    played.grace = _seconds(setting, grace)
+    played.result = tasks.result(decision, failed) if tasks.runs and status is None else None
     raw = f"{state} by 0" if canceller == ROOT else state
-    seen = Observation(job_id=JobId(known.job_id), state=state, raw_state=raw, final=True, ended=now) if state else None
-    _decide(played, setting, tasks, seen, canceller, lost)
+    seen = Observation(job_id=JobId(known.job_id), state=state, raw_state=raw, final=True, status=status, ended=now)
+    _decide(played, setting, tasks, seen if state else None, canceller, lost)
 
 
 def _decide(

@@ -19,6 +19,7 @@ from ...plural import counted, verb
 from ...rendering.provenance import field_source
 from ...view.states import state_of
 from .answer import ScenarioEvent, TaskEnding
+from .scenario import PREFLIGHT_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,9 @@ def _threshold(setting: Setting, name: str, position: int | None = None) -> str:
 RESTARTS = "all tasks stop, and start anew on another node and the rest, in the same Slurm job"
 
 
+_STAYS = {"stall": "`status` tells it, and nothing ends before the time limit (`extras.slurm.progress`, action `end`)"}
+
+
 def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting, *, restarts: bool) -> ScenarioEvent:
     """Return an event with its effect; `restarts` tells whether all tasks start anew after it."""
     rows = tuple(
@@ -47,7 +51,7 @@ def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting, *, res
         )
         for end in ends
     )  # fmt: skip
-    meaning = RESTARTS if restarts else _meaning(event, ends, setting) if ends else None
+    meaning = RESTARTS if restarts else _meaning(event, ends, setting) if ends else _STAYS.get(event.kind)
     return ScenarioEvent(event=event.text, meaning=meaning, task_ends=rows)
 
 
@@ -118,6 +122,12 @@ def _outside(played: Played) -> str:
         return "a lost node ends its tasks and the attempt, whatever the completion policy says"
     if event.kind == "time":
         return "the time limit ends the attempt"
+    if event.code == PREFLIGHT_FAILED:
+        return "a node that fails its preflight ends the attempt before any task starts"
+    if event.kind == "script" and event.tasks:
+        return "a stall ends the attempt, whatever the completion policy says (`extras.slurm.progress`, action `end`)"
+    if event.kind == "script":
+        return "the batch script ends the attempt, because it cannot write its files"
     return f"Slurm ends the attempt: {played.reason}"
 
 

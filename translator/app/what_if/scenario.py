@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -18,10 +19,21 @@ if TYPE_CHECKING:
 
 Task = tuple[int, int]
 """The position of a role, and an index."""
-Kind = Literal["exit", "time", "node", "slurm", "cancel"]
+Kind = Literal["exit", "time", "node", "slurm", "cancel", "script", "stall"]
 
-HINT = "write events in the order of time, separated by commas; `paislurm explain --help` shows the forms of an event"
-OUT_OF_MEMORY, TIME_LIMIT = -1200, "TIMEOUT"
+HINT = "write events in the order of time, separated by commas; `paislurm explain --help` shows all forms of an event"
+OUT_OF_MEMORY, STALLED, FOLDER_FULL, PREFLIGHT_FAILED, TIME_LIMIT = -1200, -1407, -1406, -1408, "TIMEOUT"
+FORMS = """\
+TASKS exit STATUS           worker-3 exits 137, 2 workers exit 1, all exit SIGKILL
+TASKS get code CODE         worker-0 gets code -1200 (out of memory)
+TASKS stall                 worker-1 stalls
+node of TASK is lost        node of worker-1 is lost, a node is lost, 2 nodes are lost
+preflight fails on node of TASK
+                            preflight fails on node of worker-1
+the disk is full            (that of the job's folder)
+a final state of Slurm      TIMEOUT, PREEMPTED, BOOT_FAIL
+cancelled                   cancelled, cancelled by root"""
+"""The forms of an event, with examples."""
 FAILED, KILLED, MAX_STATUS = 1, 137, 255
 """Exit statuses: of a task whose code does not name one, of a killed task, and the greatest."""
 
@@ -34,21 +46,23 @@ class Words(Struct, frozen=True, kw_only=True):
     """What scenarios of a job can name.
 
     `chosen` returns the tasks of a role, a task `role-index` or a pattern, and raises NotFoundError. `everything` are
-    all tasks. `table` has the states of Slurm.
+    all tasks. `table` has the states of Slurm. `stall_ends` are the roles whose stall guard ends the attempt.
     """
 
     chosen: Callable[[str], Sequence[Task]]
     everything: tuple[Task, ...]
     patterns: Literal["fixed", "original"]
     table: ExitTable
+    stall_ends: frozenset[int] = frozenset()
+    has_preflight: bool = False
 
 
 class Event(Struct, frozen=True, kw_only=True):
     """One event, with its text and its column from 1.
 
     `exit`: `count` of the `tasks` (all: 0) exit with `status`, which is `code` with this `behaviour`. `node`: the node
-    of the only task in `tasks` is lost, or some node. `slurm`: Slurm ends the job in `state`. `cancel`: `user` cancels
-    it, "" for its user.
+    of the only task in `tasks` is lost, or `count` nodes. `slurm`: Slurm ends the job in `state`. `cancel`: `user`
+    cancels it, "" for its user. `script`: the script ends the attempt with `code`. `stall`: nothing ends.
     """
 
     kind: Kind
@@ -106,7 +120,7 @@ def _event(clause: str, words: Words) -> Event:
 
 def _exit(found: re.Match[str], words: Words) -> Event:
     """Return the exits of tasks: the code of a status by the exit specification, or a status for a code."""
-    number = int(found["number"])
+    number = _status(found["number"])
     tasks, count = _tasks_of(found, words)
     if not found["code"]:
         if not 0 <= number <= MAX_STATUS:
@@ -123,10 +137,42 @@ def _exit(found: re.Match[str], words: Words) -> Event:
     return Event(kind="exit", tasks=tasks, count=count, status=status, code=number, behaviour=behaviour)
 
 
+def _status(text: str) -> int:
+    """Return a number, or the exit status after a signal, `SIGKILL`. Source: bash(1), EXIT STATUS."""
+    if not text[-1].isalpha():
+        return int(text)
+    name = f"SIG{text.upper().removeprefix('SIG')}"
+    if name not in signal.Signals.__members__:
+        raise _NoEventError(f"{text} is no signal")
+    return 128 + signal.Signals[name]
+
+
+def _stall(found: re.Match[str], words: Words) -> Event:
+    tasks, _ = _tasks_of(found, words)
+    if not words.stall_ends.issuperset(role for role, _ in tasks):
+        return Event(kind="stall", tasks=tasks)
+    return Event(kind="script", tasks=tasks, code=STALLED)
+
+
+def _preflight(found: re.Match[str], words: Words) -> Event:
+    if not words.has_preflight:
+        raise _NoEventError("the job has no preflight: `extras.slurm.preflight` is not set")
+    return Event(kind="script", tasks=_on_node(found["task"], words), code=PREFLIGHT_FAILED)
+
+
+def _full(_: re.Match[str], __: Words) -> Event:
+    return Event(kind="script", code=FOLDER_FULL)
+
+
 def _tasks_of(found: re.Match[str], words: Words) -> tuple[tuple[Task, ...], int]:
     """Return the tasks of the subject of a clause, and how many of them, 0 for all."""
     name = found["tasks"]
-    tasks = words.everything if name.lower() == "all" else tuple(words.chosen(name))
+    try:
+        tasks = words.everything if name.lower() == "all" else tuple(words.chosen(name))
+    except NotFoundError:
+        if not name.endswith("s"):
+            raise
+        tasks = tuple(words.chosen(name[:-1]))
     count = int(found["count"] or 0)
     if found["count"] and not 1 <= count <= len(tasks):
         raise _NoEventError(f"{name} has {counted(len(tasks), 'task')}, not {count}")
@@ -134,20 +180,28 @@ def _tasks_of(found: re.Match[str], words: Words) -> tuple[tuple[Task, ...], int
 
 
 def _lost_node(found: re.Match[str], words: Words) -> Event:
-    name = found["task"]
-    tasks = tuple(words.chosen(name)) if name else ()
+    tasks = _on_node(found["task"], words) if found["task"] else ()
+    return Event(kind="node", tasks=tasks, count=int(found["nodes"] or 1))
+
+
+def _on_node(name: str, words: Words) -> tuple[Task, ...]:
+    tasks = tuple(words.chosen(name))
     if len(tasks) > 1:
-        raise _NoEventError(f"`{name}` has {len(tasks)} tasks: name one, as in `node of {name}-0 is lost`")
-    return Event(kind="node", tasks=tasks)
+        raise _NoEventError(f"`{name}` has {len(tasks)} tasks: name one, as in `node of {name}-0`")
+    return tasks
 
 
 def _cancel(found: re.Match[str], _: Words) -> Event:
     return Event(kind="cancel", user=found["user"] or "")
 
 
+_TASKS = r"(?:(?P<count>\d{1,6}) (?:of )?)?(?P<tasks>\S+)"
 _EVENTS: tuple[tuple[str, Callable[[re.Match[str], Words], Event]], ...] = (
-    (r"(?:(?P<count>\d{1,6}) of )?(?P<tasks>\S+) (?:exits?|gets? (?P<code>code)) (?P<number>-?\d{1,9})", _exit),
-    (r"(?:a node|node of (?P<task>\S+)) is lost", _lost_node),
+    (rf"{_TASKS} (?:exits?(?: with)?|gets? (?P<code>code)) (?P<number>-?\d{{1,9}}|[A-Z][A-Z0-9]{{2,9}})", _exit),
+    (rf"{_TASKS} stalls?", _stall),
+    (r"(?:a node|(?P<nodes>[1-9]\d{0,4}) nodes?|(?:the )?node of (?P<task>\S+)) (?:is|are) lost", _lost_node),
+    (r"(?:the )?preflight fails on (?:the )?node of (?P<task>\S+)", _preflight),
+    (r"(?:the )?(?:disk|file system|folder) is full", _full),
     (r"cancelled(?: by (?P<user>\S+))?", _cancel),
 )
 """The forms of an event beside the states of Slurm."""

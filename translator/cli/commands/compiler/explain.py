@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
 
+from ....app.what_if.scenario import FORMS
 from ...job_file_options import CodeCommand, job_file_or_code
 from ...options import examples, json_option, pass_session
 from ...output.console import print_json, print_result
@@ -22,14 +24,7 @@ if TYPE_CHECKING:
         "paislurm explain job.yaml --when '2 of worker exit 1, a node is lost'",
         "paislurm explain 137",
     )
-    + """\n\n\b
-Forms of EVENTS, which are in the order of time, separated by commas:
-  TASKS exit STATUS         worker-3 exits 137, 2 of worker exit 1, all exit 0
-  TASKS get code CODE       worker-0 gets code -1200 (out of memory)
-  node of TASK is lost      node of worker-1 is lost, a node is lost
-  a final state of Slurm    TIMEOUT, PREEMPTED, BOOT_FAIL
-  cancelled                 cancelled, cancelled by root
-  Slurm refuses             Slurm refuses for good, Slurm does not answer""",
+    + f"\n\n\b\nForms of EVENTS, which are in the order of time, separated by commas:\n{indent(FORMS, '  ')}",
 )
 @job_file_or_code
 @click.option(
