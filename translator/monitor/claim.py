@@ -59,6 +59,15 @@ def own(folder: JobFolder, claim: Claim, known: History, seen: Observation | Non
     return Observation(job_id=seen.job_id, state=FORGOTTEN, raw_state=REUSED, final=True, submitted=seen.submitted)
 
 
+def shown_name(known: History, seen: Observation | None) -> str:
+    """Return the name under which Slurm shows a job; without an answer, the name that it was submitted with.
+
+    scancel goes on while the controller is away, which may give the number to another job: without a name, it cancels
+    that one. Source: observed on 22.05.
+    """
+    return seen.name if seen is not None else known.job
+
+
 def _has_begun_as(claim: Claim, known: History, seen: Observation) -> bool:
     """Return whether the script of an attempt has begun, after the seen job was submitted."""
     return claim.owner == known.job_id and (seen.submitted or 0) <= claim.time

@@ -32,6 +32,7 @@ from .attempt import (
     refusal,
     submit_attempt,
 )
+from .claim import shown_name
 from .job_site import JobSite
 from .job_status import DueAttempt, JobStatus
 from .poll import held_back, open_job, poll_jobs
@@ -204,7 +205,7 @@ def _cancel(view: View, dependencies: Dependencies, *, again: bool = False) -> V
         return view
     backend = dependencies.backend(known.backend)
     try:
-        name = view.observation.name if view.observation is not None else ""
+        name = shown_name(known, view.observation)
         after = cancel_as_asked(view.folder, known, backend, dependencies.clock(), name=name, again=again)
     except BackendError as error:
         return replace(view, backend_error=error.words)

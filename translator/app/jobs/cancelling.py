@@ -12,6 +12,7 @@ from paislurm.backends.base import JobId
 
 from ...errors import Diagnostic, FolderError, PaislurmError, UnreachableError
 from ...monitor.attempt import SETTLED_SECONDS
+from ...monitor.claim import shown_name
 from ...monitor.job_status import is_anothers
 from ...monitor.poll import open_job
 from ...monitor.reconcile import is_unknown
@@ -189,7 +190,7 @@ def _unrecorded(asked: _Asked, error: OSError) -> FolderError:
 def _cancelled(session: Session, name: str, group: Sequence[_Asked], errors: list[PaislurmError]) -> Sequence[_Asked]:
     """Cancel jobs at a backend, and return the successes. If one call for all fails, cancel each job separately."""
     names = {
-        JobId(each.job_id): seen.name if seen is not None else ""
+        JobId(each.job_id): shown_name(each.view.history, seen)
         for each in group
         if not is_anothers(seen := each.view.observation)
     }

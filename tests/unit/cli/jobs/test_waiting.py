@@ -246,6 +246,18 @@ def test_a_cancel_that_may_have_reached_another_job_says_so(
     assert (said.code, said.out) == (0, f"{lost}: if the cancel has ended that one, submit it again\n")
 
 
+def test_a_cancel_without_an_answer_names_the_job(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controller is away, and may give the number to another job before it is back."""
+    names: list[object] = []
+    slurm.fails = "away"
+    monkeypatch.setattr(slurm, "cancel", lambda *ids, **given: names.append((ids, given)))
+    said = run("cancel", "demo")
+    assert (said.code, said.out) == (0, f"{ME} is being cancelled (job 7)\n")
+    assert names == [(("7",), {"names": {"7": folder.history().job}})]
+
+
 def test_a_monitor_reports_write_errors_and_keeps_trying(
     run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., list[float]]
 ) -> None:
