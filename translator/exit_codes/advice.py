@@ -93,7 +93,7 @@ def advice(
 def chose_its_status(code: int, exit_status: int | None) -> bool:
     """Whether only the documentation of the failed program explains its exit status."""
     status = _status(code, exit_status)
-    return bool(status) and status not in (126, NOT_FOUND, *_SIGNALLED)
+    return bool(status) and status not in (124, 126, NOT_FOUND, *_SIGNALLED)
 
 
 def lacks_something(code: int, exit_status: int | None, last_lines: Sequence[str]) -> bool:

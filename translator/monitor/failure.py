@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..exit_codes.advice import BATCH, advice, chose_its_status, lacks_something, retry_rule
+from ..exit_codes.advice import BATCH, LINES, advice, chose_its_status, lacks_something, retry_rule
 from ..exit_codes.table import UNEXPLAINED, ExitTable, conditions
 from ..job import RESTART_ALWAYS
 from ..state.result import reported_behaviour
 from ..times import aware, seconds_since_1970
 from ..view.failure import JobFailure
-from .first_cause import NODE_LOST, OUT_OF_MEMORY, last_words
+from .first_cause import NODE_LOST, OUT_OF_MEMORY
 from .retry import WITHOUT_LIMIT
 
 if TYPE_CHECKING:
@@ -51,20 +52,26 @@ def job_failure(
     command: CommandPlace | None,
     stream: LogStream,
     last_lines: tuple[str, ...],
+    words: str = "",
+    memory_mib: int = 0,
     no_room: str = "",
 ) -> JobFailure:
     """Explain a job's failure with this code, by the site's meaning of the code of the task that failed first.
 
-    `first` is None if no task decided, `command` if no command of the job file failed. `no_room` reports a full job
-    folder, or is "".
+    `first` is None if no task decided, `command` if no command of the job file failed. `words` is the line of the
+    task's logs that tells the cause, `memory_mib` the memory that the task requested, 0 if unknown. `no_room` reports
+    a full job folder, or is "".
     """
     table, job_code = ExitTable(view.history.exit_rows), code
     task, ended = first.task if first else None, view.history.ended
-    code = task.exit_code if task is not None and task.exit_code is not None else code
+    has_failed = task is not None and task.state == "FAILED"
+    code = task.exit_code if task is not None and has_failed and task.exit_code is not None else code
     row = table.describe(code)
-    status = task.exit_status if task else None
+    status = task.exit_status if task is not None and has_failed else None
     kind = BATCH if task is None and code == UNEXPLAINED else row.type
     printed = last_lines if stream in OF_COMMANDS else ()
+    if words and not any(line.endswith(words) for line in printed[-LINES:]):
+        printed = (*printed, words)
     said = advice(
         code,
         status,
@@ -72,17 +79,19 @@ def job_failure(
         last_lines=printed if task is not None else last_lines,
         workdir=command.workdir if command else "",
     ).of_job(view.history.job_id)
-    words = last_words(last_lines) if task is not None else ""
+    if code == OUT_OF_MEMORY and memory_mib:
+        more = f"raise `memoryMB`, now {memory_mib}, to {memory_mib * 3 // 2} or more"
+        said = replace(said, remedy=said.remedy.replace("raise `memoryMB`", more))
     own = words.removeprefix(_ERROR) if words.startswith(_ERROR) else ""
     return JobFailure(
         task=task.name if task else None,
         task_attempt=task.task_attempt if task else None,
         node=task.node if task else None,
-        what=own or (_what(code, status, said) if task is not None else view.job_status.reason),
+        what=own or (_what_of_task(task, code, said) if task is not None else view.job_status.reason),
         ended_at=task.ended_at if task else aware(ended.ended_at) if ended else None,
         last_words=None if own else words or None,
         cascade=tuple(each.name for each in first.cascade) if first else (),
-        cascade_delays_ms=first.delays_ms if first and first.cascade else None,
+        cascade_delays_ms=first.delays_ms if first else None,
         stopped=tuple(each.name for each in first.stopped) if first else (),
         evidence=first.evidence if first else (),
         exit_code=job_code,
@@ -111,6 +120,14 @@ _SHORT = {NODE_LOST: "its node was lost", OUT_OF_MEMORY: "out of memory"}
 def short_cause(table: ExitTable, code: int, status: int | None) -> str:
     """Return what ended a task or job with this exit code, in a few words."""
     return _what(code, status, advice(code, status, kind=table.describe(code).type))
+
+
+def _what_of_task(task: TaskView, code: int, said: Advice) -> str:
+    """Return what ended the task of the first cause, in a few words."""
+    if task.state == "FAILED":
+        return _what(code, task.exit_status, said)
+    ending = "ended with exit status 0" if task.state == "SUCCEEDED" else "did not end until it was stopped"
+    return f"reported an error, and {ending}"
 
 
 def _what(code: int, status: int | None, said: Advice) -> str:

@@ -40,7 +40,7 @@ class JobFailure(Struct, frozen=True, kw_only=True):
     ended_at: Time | None
     """When that was."""
     last_words: str | None
-    """The last line of that task's log that names an error, or its last line."""
+    """The line of that task's logs that reports the error, or its last line; None if no line tells anything."""
     cascade: tuple[str, ...]
     """The tasks that failed by themselves besides it."""
     cascade_delays_ms: tuple[int, int] | None
@@ -93,30 +93,26 @@ def failure_key(failure: JobFailure | None, reason: str) -> str:
 
 def failure_rows(failure: JobFailure) -> list[tuple[str, str]]:
     """Return the known facts of a failure as (name, text), without the last lines of the log."""
-    rows = [*_cause_rows(failure), *_facts(failure), *_advice(failure)]
+    rows = [*_cause_rows(failure), *_rules(failure), *_advice(failure)]
     return [(name, text) for name, text in rows if text]
 
 
 def cause_text(failure: JobFailure) -> str:
-    """Return the first cause of a failure in a line, then a line each for the other tasks and the evidence."""
+    """Return the first cause of a failure in a line, then a line each for its place, a remedy, and other tasks."""
     (name, first), *others = _cause_rows(failure)
     return "\n".join([f"{name} {one_line(first)}", *(f"  {what}: {one_line(text)}" for what, text in others if text)])
 
 
 def failure_text(failure: JobFailure) -> str:
-    """Return what explains a failure: its command and exit rule, the last lines of its log, and advice."""
-    before = _facts(failure)
+    """Return what explains a failure: its exit rule, the last lines of its log, and their usual meaning."""
+    before = _rules(failure)
     rows = pairs_text((name, one_line(text)) for name, text in before + _advice(failure)).split("\n")
     place = sum(bool(text) for _, text in before)
     return "\n".join([*rows[:place], *_last_lines(failure), *rows[place:]])
 
 
-def _facts(failure: JobFailure) -> list[tuple[str, str]]:
-    return [
-        ("command", _command_text(failure)),
-        ("exit rule", failure.exit_rule),
-        ("retries", failure.retry_rule),
-    ]
+def _rules(failure: JobFailure) -> list[tuple[str, str]]:
+    return [("exit rule", failure.exit_rule), ("retries", failure.retry_rule)]
 
 
 def _advice(failure: JobFailure) -> list[tuple[str, str]]:
@@ -124,20 +120,21 @@ def _advice(failure: JobFailure) -> list[tuple[str, str]]:
         ("likely", failure.cause or ""),
         ("usually", failure.meaning),
         ("look at", failure.look),
-        ("try", failure.remedy),
     ]
 
 
 def _cause_rows(failure: JobFailure) -> list[tuple[str, str]]:
-    """Return the first cause, the cascade, the stopped tasks, and the evidence, as (name, text)."""
+    """Return the first cause, its place, a remedy, the cascade, the stopped tasks and the evidence, as (name, text)."""
     when = f"at {format_time(failure.ended_at)}: " if failure.ended_at else ""
     if failure.task is None:
-        return [("failed", f"{when}{failure.what}")]
+        return [("failed", f"{when}{failure.what}"), ("try", failure.remedy)]
     where = f"{failure.task} on {failure.node or 'an unknown node'}"
     retry = f", task attempt {failure.task_attempt}" if failure.task_attempt else ""
     words = f". Last words: {_cut(failure.last_words, MAX_WORDS)}" if failure.last_words else ""
     return [
         ("failed by", f"{where}{retry} {when}{failure.what}{words}"),
+        ("command", _command_text(failure)),
+        ("try", failure.remedy),
         ("cascade", _cascade_text(failure)),
         ("stopped by paislurm", _names(failure.stopped)),
         *((f"{failure.node or ''} reports", text) for text in failure.evidence),
@@ -147,7 +144,7 @@ def _cause_rows(failure: JobFailure) -> list[tuple[str, str]]:
 def _cascade_text(failure: JobFailure) -> str:
     """Return how many tasks failed besides the first, how much later, and their names."""
     if failure.cascade_delays_ms is None:
-        return ""
+        return f"{counted(len(failure.cascade), 'other')} failed: {_names(failure.cascade)}" if failure.cascade else ""
     least, most = (f"{delay / 1000:.1f}" for delay in failure.cascade_delays_ms)
     when = f"{least} s later" if least == most else f"{least} to {most} s later"
     return f"{counted(len(failure.cascade), 'other')} failed {when}: {_names(failure.cascade)}"

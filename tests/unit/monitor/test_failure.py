@@ -107,14 +107,33 @@ def test_an_exit_status_is_never_looked_up_as_a_code() -> None:
         said, short = advice(255, status), short_cause(ExitTable(), 255, status)
         if 129 <= status <= 159:
             assert said.meaning.startswith("signal "), status
-        elif status not in (1, 2, 126, 127):
+        elif status not in (1, 2, 124, 126, 127):
             assert said.meaning == "an exit status that the command itself chose", status
             assert (short, lacks_something(255, status, ())) == (f"exit status {status}", False)
+
+
+def test_too_much_memory_says_what_was_requested_and_what_to_request() -> None:
+    seen = failed([task(0, exit_status=137, exit_code=-1200, **FAILED)], -1200)
+    assert failure(seen, -1200, memory_mib=2000).remedy.startswith("raise `memoryMB`, now 2000, to 3000 or more, ")
+    assert failure(seen, -1200).remedy.startswith("raise `memoryMB`, use ")
+
+
+@pytest.mark.parametrize(("status", "meaning"), [(124, "`timeout`"), (152, "more CPU time"), (153, "a larger file")])
+def test_a_limit_that_ran_out_is_named(status: int, meaning: str) -> None:
+    said = advice(255, status)
+    assert meaning in said.meaning
+    assert "raise the limit" in said.remedy
 
 
 @pytest.mark.parametrize(
     ("says", "cause"),
     [
+        ("MemoryError", "could not get the memory"),
+        (
+            "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 9.3 TiB for an array",
+            "could not get the memory",
+        ),
+        ("torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", "a GPU ran out of memory"),
         ("RuntimeError: cuda runtime error (2) : out of memory at THCStorage.cu:58", "a GPU ran out of memory"),
         ("TypeError: dynamic_rnn() got multiple values for keyword argument 'dtype'", "unknown option or argument"),
         ("FileNotFoundError: [Errno 2] No such file or directory: '/data/x'", "does not exist"),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.monitor.failure import deciding_task
-from paislurm.translator.monitor.first_cause import first_cause, last_words, lost_a_peer
+from paislurm.translator.monitor.first_cause import first_cause
+from paislurm.translator.monitor.last_words import Output, last_words, lost_a_peer, telling_output
 
 from .jobs import NOW, failed, task
 
@@ -77,6 +78,36 @@ def test_a_lost_node_explains_a_lost_peer_at_any_time() -> None:
     assert name(found([task(0, ended_after_ms=100, **FAILED), lost], {"worker-0": RESET})) == "worker-1"
 
 
+STOPPED = {"state": "STOPPED", "behaviour": "unknown", "exit_status": None, "exit_code": -220}
+SUCCEEDED = {"state": "SUCCEEDED", "behaviour": "unknown", "exit_status": 0, "exit_code": 0}
+
+
+@pytest.mark.parametrize(
+    ("end", "ended_after_ms", "words", "first"),
+    [
+        (STOPPED, 30_000, "KeyError: 'label 41'", "worker-1"),  # it raised, and hung in a thread
+        (STOPPED, 30_000, "epoch 4", "worker-0"),
+        (STOPPED, 30_000, RESET, "worker-0"),
+        (STOPPED, 30_000, "torch.distributed.elastic.multiprocessing.api.SignalException: got signal: 15", "worker-0"),
+        (STOPPED, 30_000, "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-01-01T00:00:00 ***", "worker-0"),
+        (STOPPED, 30_000, "12:00:01 WARNING error: retried once", "worker-0"),
+        (SUCCEEDED, 10_000, "ERROR: cannot bind 0.0.0.0:99", "worker-1"),
+        (SUCCEEDED, 10_000, "all done", "worker-0"),
+        (SUCCEEDED, 500, "ERROR: cannot bind 0.0.0.0:99", "worker-0"),  # long before
+        (SUCCEEDED, 15_000, "ERROR: cannot bind 0.0.0.0:99", "worker-0"),  # later
+    ],
+)
+def test_a_task_that_raised_without_failing_explains_lost_peers(
+    end: dict[str, Any], ended_after_ms: int, words: str, first: str
+) -> None:
+    tasks = [task(0, ended_after_ms=12_000, **FAILED), task(1, ended_after_ms=ended_after_ms, **end)]
+    cause = found(tasks, {"worker-0": RESET, "worker-1": words})
+    assert name(cause) == first
+    if first == "worker-1" and cause is not None:
+        assert ([each.index for each in cause.cascade], cause.stopped) == ([0], ())
+        assert cause.delays_ms == (None if end is STOPPED else (2000, 2000))
+
+
 def test_old_results_with_whole_seconds_prefer_hard_causes() -> None:
     both = [task(0, ended_at=NOW - 10, **FAILED), task(1, ended_at=NOW - 9, **KILLED)]
     assert name(found(both)) == "worker-1"
@@ -132,9 +163,28 @@ def test_a_job_that_no_task_decided_has_no_first_cause() -> None:
         ("Traceback (most recent call last):", ""),
         ("RuntimeError: x\n/j/commands/0-w.sh: line 1: 77 Killed     python3 train.py", "RuntimeError: x"),
         ("/j/commands/0-w.sh: line 3: foo: command not found", "line 3: foo: command not found"),
+        ("RuntimeError: x" + 14 * "\n2026-11-29 02:00:13 INFO wandb: uploading", "RuntimeError: x"),
+        ("RuntimeError: x" + 14 * "\nuploading a part", "RuntimeError: x"),
+        ("error: x" + 14 * "\nuploading a part", "error: x"),
+        ("there was an error: x" + 14 * "\nuploading a part", "uploading a part"),
+        ("bad shape\n------------\n=====", "bad shape"),
+        ("bad shape\nEpoch 1:  80%|####  | 4/5 [00:04<00:02,  3.1it/s]\n 40/100 [===>....] - ETA: 1s", "bad shape"),
+        ("bad shape\nvalidation error: 0.12, loss 3\nerror: 3e-4", "error: 3e-4"),
+        ("RuntimeError: x\nvalidation error: 0.12", "RuntimeError: x"),
+        ("ValueError: x\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n====", "ValueError: x"),
+        (
+            "subprocess.CalledProcessError: Command 'a' returned 1",
+            "subprocess.CalledProcessError: Command 'a' returned 1",
+        ),
+        (
+            "[rank1]: Traceback (most recent call last):\n[rank1]:   File x\n[rank1]: ValueError: x\nbye",
+            "ValueError: x",
+        ),
+        ("[1,0]<stderr>:ValueError: x", "ValueError: x"),
+        ("12:00:01 - train - ERROR - diverged\nbye", "12:00:01 - train - ERROR - diverged"),
     ],
 )
-def test_the_last_words_are_no_frame(log: str, words: str) -> None:
+def test_the_last_words_report_the_error(log: str, words: str) -> None:
     assert last_words(log.split("\n") if log else []) == words
 
 
@@ -152,3 +202,23 @@ def test_the_last_words_are_no_frame(log: str, words: str) -> None:
 )
 def test_lines_that_report_a_lost_peer(line: str, lost: bool) -> None:
     assert lost_a_peer(["epoch 1", line]) is lost
+
+
+@pytest.mark.parametrize(
+    ("stderr", "stdout", "stream", "words"),
+    [
+        ("", "", "stderr", ""),
+        ("bad shape", "ready", "stderr", "bad shape"),
+        ("", "loss is nan", "stdout", "loss is nan"),
+        ("", "step 4\ncheckpoint saved", "stdout", ""),  # no cause: that went well
+        ("", "checkpoint not saved", "stdout", "checkpoint not saved"),
+        (" 80%|####  | 4/5 [00:04<00:02,  3.1it/s]", "ValueError: bad label", "stdout", "ValueError: bad label"),
+        ("warming up", "ERROR: the GPU fell off the bus", "stdout", "ERROR: the GPU fell off the bus"),
+        ("warming up", "there was an error: retried", "stderr", "warming up"),
+        ("KeyError: 3", "ValueError: bad label", "stderr", "KeyError: 3"),
+    ],
+)
+def test_the_output_that_tells_the_cause(stderr: str, stdout: str, stream: str, words: str) -> None:
+    outputs = (Output("stderr", stderr.split("\n") if stderr else ()), Output("stdout", stdout.split("\n")))
+    output, found_words = telling_output(outputs if stdout else (outputs[0],))
+    assert (output.stream, found_words) == (stream, words)

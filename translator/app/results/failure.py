@@ -13,12 +13,15 @@ from ...exit_codes.table import UNEXPLAINED
 from ...monitor.failure import deciding_task, job_failure
 from ...monitor.first_cause import first_cause
 from ...monitor.job_status import FOLDER_FULL
+from ...monitor.last_words import Output, telling_output
+from ...state.kept_plan import kept_plan
 from ...state.task_reports import read_command_ends, read_scripts
 from ..room import no_room_text
 from .fetching import fetch, run_folder_with_logs
 from .tail import last_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ...monitor.poll import View
@@ -28,8 +31,8 @@ if TYPE_CHECKING:
     from ...view.task import TaskView
     from ..session import Session
 
-LINES = 10
-"""The number of last lines of a log to show."""
+LINES, SEARCHED = 10, 200
+"""The number of last lines of a log to show, and to search for the cause."""
 
 
 def failure_of(session: Session, view: View) -> JobFailure | None:
@@ -49,20 +52,32 @@ def failure_of(session: Session, view: View) -> JobFailure | None:
         return job_failure(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
 
     in_hook = _failed_in_hook(view, role, task)
-    stream, lines = _task_lines(session, view, role, task, in_hook=in_hook)
+    output, words = telling_output(_outputs(session, view, role, task, in_hook=in_hook))
+    stream, lines = output.stream, tuple(output.lines[-LINES:])
     ends = _command_ends(view, role, task)
     place = None if in_hook else command_place(view.folder.path, role.name, ends, lines, session.environment)
-    return job_failure(view, code, first, command=place, stream=stream, last_lines=lines, no_room=no_room)
+    kept = kept_plan(view.folder.path).roles_by_name.get(role.name)
+    return job_failure(
+        view,
+        code,
+        first,
+        command=place,
+        stream=stream,
+        last_lines=lines,
+        words=words,
+        memory_mib=kept.resources.memory_mib if kept else 0,
+        no_room=no_room,
+    )
 
 
 def _role(view: View, task: TaskView | None) -> JobRole | None:
     return next((role for role in view.history.roles if task is not None and role.name == task.role), None)
 
 
-def _lines_of(session: Session, view: View, task: TaskView) -> tuple[str, ...]:
-    """Return the last lines that a task printed."""
+def _lines_of(session: Session, view: View, task: TaskView) -> Sequence[str]:
+    """Return the last lines of the log that tells why a task failed."""
     role = _role(view, task)
-    return _task_lines(session, view, role, task, in_hook=False)[1] if role is not None else ()
+    return telling_output(_outputs(session, view, role, task, in_hook=False))[0].lines if role is not None else ()
 
 
 def _full_folder_message(session: Session, view: View, code: int) -> str:
@@ -92,25 +107,19 @@ def _failed_in_hook(view: View, role: JobRole, task: TaskView) -> bool:
     return bool(failed) and not any(run.phase == "commands" for run in failed)
 
 
-def _task_lines(
-    session: Session, view: View, role: JobRole, task: TaskView, *, in_hook: bool
-) -> tuple[LogStream, tuple[str, ...]]:
-    """Return the name and the last lines of the first non-empty log of a task, the likeliest cause first."""
+def _outputs(session: Session, view: View, role: JobRole, task: TaskView, *, in_hook: bool) -> tuple[Output, ...]:
+    """Return the last lines of each log of a task, the likeliest cause first."""
     streams: tuple[LogStream, ...] = ("runtime", "stderr", "stdout") if in_hook else ("stderr", "stdout", "runtime")
     logs = {stream: _log(view, role, task, stream) for stream in streams}
     if not any(path.exists() for path in logs.values()):
         with suppress(BackendError, OSError):
             fetch(session, view.history, run_folder_with_logs(view.folder, view.history, [(role, task.index)]))
-    for stream in streams:
-        lines = _lines(logs[stream], view)
-        if lines:
-            return stream, lines
-    return streams[0], ()
+    return tuple(Output(stream, _lines(logs[stream], view, SEARCHED)) for stream in streams)
 
 
-def _lines(path: Path, view: View) -> tuple[str, ...]:
+def _lines(path: Path, view: View, count: int = LINES) -> tuple[str, ...]:
     """Return the last lines of a log, without bash's warnings of the submitter's locale, which the node may lack."""
-    return tuple(line for line in last_lines(path, LINES, _owner(view)) if "warning: setlocale: " not in line)
+    return tuple(line for line in last_lines(path, count, _owner(view)) if "warning: setlocale: " not in line)
 
 
 def _log(view: View, role: JobRole, task: TaskView, stream: str) -> Path:

@@ -73,7 +73,7 @@ def test_the_task_that_failed_the_job_is_shown_in_full(run: Runner, failed: JobF
     out = run("status", "demo").out
     for line in (
         f"failed by worker-1 on n7 at {format_time(NOW - 10)}: exit status 3. Last words: error 29",
-        "command    my.yaml, one of lines 12 to 16",
+        "  command: my.yaml, one of lines 12 to 16",
         "exit rule  code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 3",
         "last lines of its standard error:",
         "  | error 29",
@@ -88,7 +88,7 @@ def test_the_task_that_failed_the_job_is_shown_in_full(run: Runner, failed: JobF
 def test_the_failing_line_recorded_by_bash_is_shown(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.end.log", "\n3 3 0  nosuch ")
     assert (failure(run)["line"], failure(run)["last_line"]) == (15, 15)
-    assert "command    my.yaml:15: nosuch\n" in run("status", "demo").out
+    assert "  command: my.yaml:15: nosuch\n" in run("status", "demo").out
 
 
 @pytest.mark.parametrize(
