@@ -59,17 +59,22 @@ def is_of_submit(folder: str) -> bool:
 
 
 def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Diagnostic, ...]:
-    """Warn that no container is used, or of features that the runtime does not support; `found` are the storages."""
+    """Warn that no container is used, unless the profile says `none`, or of features that the runtime does not support.
+
+    `found` are the storages.
+    """
     row = site.containers.row
     if row is not None:
         points = [*_folders(site), *(point for _, _, point in found)]
         return (*_shortcomings(job, row), *_unmounted(job, site, points))
-    names = ", ".join(dict.fromkeys(role.image.uri for role in job.roles))
+    if "runtime" in site.containers.model_fields_set:
+        return ()
     message = (
-        f"the container image is not used ({names}): tasks run on the node itself, because the site profile names no "
-        "container runtime; the programs of the job must be on the node"
+        "the container image is not used: tasks run on the node itself, because no site profile names a container "
+        "runtime; the programs of the job must be on the node"
     )
-    return (Diagnostic(code="W402", message=message, path=job.paths.images),)
+    hint = "set `containers.runtime` in the site profile; with `none`, this warning is not printed"
+    return (Diagnostic(code="W402", message=message, path=job.paths.images, hint=hint),)
 
 
 def _unmounted(job: Job, site: Site, points: list[str]) -> Iterator[Diagnostic]:

@@ -105,7 +105,7 @@ def _warnings(request: Request, allocation: Allocation, worlds: Worlds) -> tuple
         *container_warnings(job, site, request.mounts),
         *mpi_warnings(job, site, allocation.layout.kind, worlds),
         *path_warnings(job, site),
-        *_nodes_not_known(job, allocation),
+        *_nodes_not_known(job, site, allocation),
         *_unexported_peers(job),
         *_fixed_ports(job, allocation),
         *requeue_warnings(job, site, allocation.layout.kind),
@@ -115,16 +115,16 @@ def _warnings(request: Request, allocation: Allocation, worlds: Worlds) -> tuple
     )
 
 
-def _nodes_not_known(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
-    """Warn that a job may never start, because the number of nodes is unknown."""
-    if allocation.nodes_known or len(job.roles) == 1:
+def _nodes_not_known(job: Job, site: Site, allocation: Allocation) -> tuple[Diagnostic, ...]:
+    """Warn that a job may never start, because the profile does not contain the number of nodes."""
+    if allocation.nodes_known or len(job.roles) == 1 or not site.is_known:
         return ()
     least = sum(nodes.count if nodes else 1 for nodes in allocation.nodes)
     message = (
         f"each of the {len(job.roles)} task roles becomes a component of the Slurm job, and components never share a "
         f"node: in a partition with fewer than {least} nodes the job never starts"
     )
-    hint = "describe the partition's nodes in a site profile, so that the planner finds a layout that fits"
+    hint = "describe the partition's nodes in the site profile, so that the planner finds a layout that fits"
     return (Diagnostic(code="W403", message=message, path="$.taskRoles", hint=hint),)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,21 +28,28 @@ from ..protocol.jobs_v1 import job as v1
 from .running import JOB, SITE, job_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .running import Runner
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_valid_file_passes(run: Runner, job: str) -> None:
     said = run("check", job)
-    assert (said.code, "job demo can be submitted" in said.out, "no site profile" in said.err) == (0, True, False)
+    assert (said.code, "job demo can be submitted" in said.out, "note:" in said.err) == (0, True, False)
     assert json.loads(run("check", job, "--json").out)["job"] == "demo"
 
 
-def test_without_a_profile_there_is_one_hint(run: Runner, tmp_path: Path) -> None:
-    assert run("check", job_file(tmp_path)).err.count("no site profile") == 1
-    # It would not help with a file that is wrong.
-    assert "no site profile" not in run("check", job_file(tmp_path, JOB.replace("type: job", "type: jab"))).err
+def test_without_a_profile_two_files_of_several_roles_get_one_warning(run: Runner, tmp_path: Path) -> None:
+    """It says that images are not used, and how to get rid of it; nothing is said about nodes that nobody described."""
+    text = (ROOT / "examples/parameter-server.yaml").read_text(encoding="utf-8")
+    files = [job_file(tmp_path, text, f"{name}.yaml") for name in "ab"]
+    said = run("check", *files)
+    assert (said.code, said.out.count("can be submitted")) == (0, 2)
+    assert re.findall("note:|W[0-9]+|hint: set `containers.runtime`", said.err) == [
+        "W402", "hint: set `containers.runtime`",
+    ]  # fmt: skip
+    site = job_file(tmp_path, "containers: {runtime: none}\n", "site.yaml")
+    assert "W402" not in run("check", *files, "--site", site).err
 
 
 def test_profiles_are_found_in_order_of_precedence(

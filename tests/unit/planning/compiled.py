@@ -25,6 +25,9 @@ defaultPartition: gpu
 nodeTypes: {DGX: {gpuType: a100}, K80: {constraint: k80}}
 """
 
+UNDESCRIBED = "partitions: {normal: {}}\n"
+"""A profile that names a partition, and no nodes."""
+
 
 def role(instances: int, gpus: int, cpus: int = 1, memory: int = 100, **more: Any) -> dict[str, Any]:
     """Return a role whose tasks need so much."""

@@ -9,7 +9,19 @@ import pytest
 from paislurm.translator.errors import PlanError
 from paislurm.translator.site.profile import Site
 
-from .compiled import PROFILE, asked, compiled, compiled_for, needed, refusal, role, site_of, sku, step
+from .compiled import (
+    PROFILE,
+    UNDESCRIBED,
+    asked,
+    compiled,
+    compiled_for,
+    needed,
+    refusal,
+    role,
+    site_of,
+    sku,
+    step,
+)
 
 
 def test_gpus_are_requested_per_node_if_all_nodes_are_equal() -> None:
@@ -33,7 +45,7 @@ def test_gpus_with_another_gres_name_are_divided_by_the_tasks() -> None:
 
 def test_slurm_distributes_gpus_if_nodes_are_unknown() -> None:
     """No number of nodes is stated, and GPUs are counted by task: so does the step."""
-    found = compiled_for(None, {"a": role(2, 1), "b": role(4, 1), "c": role(1, 0)})
+    found = compiled_for(UNDESCRIBED, {"a": role(2, 1), "b": role(4, 1), "c": role(1, 0)})
     assert [asked(found, k) for k in (1, 2)] == [
         {"ntasks": "4", "gpus-per-task": "1", "mem-per-cpu": "100M"},
         {"ntasks": "1", "mem-per-cpu": "100M"},
@@ -41,14 +53,15 @@ def test_slurm_distributes_gpus_if_nodes_are_unknown() -> None:
     assert step(found, 1)["gpus-per-task"] == "1"
     assert [each.nodes for each in found.plan.components] == [None] * 3
     assert needed(found) == ["3"]
-    assert needed(compiled_for(None, {"a": role(2, 1)})) == []
+    assert needed(compiled_for(UNDESCRIBED, {"a": role(2, 1)})) == []
+    assert needed(compiled_for(None, {"a": role(2, 1), "b": role(4, 1)})) == []
 
 
 def test_the_warning_contains_the_number_of_planned_nodes() -> None:
     """A node has a fixed port once; GPUs of another name, and those of several ranks, are counted by node."""
     fixed = {"slurm": {"v1": {"fixedPorts": {"a": {"http": 7000}}}}}
     ports = role(4, 1, resourcePerInstance={"cpu": 1, "memoryMB": 100, "gpu": 1, "ports": {"http": 1}})
-    found = compiled_for(None, {"a": ports, "b": role(4, 1)}, fixed)
+    found = compiled_for(UNDESCRIBED, {"a": ports, "b": role(4, 1)}, fixed)
     assert (needed(found), asked(found)["nodes"], "nodes" in asked(found, 1)) == (
         ["5"], "4", False,
     )  # fmt: skip
@@ -59,7 +72,7 @@ def test_the_warning_contains_the_number_of_planned_nodes() -> None:
         "hip:2",
     )
     ranks = {"slurm": {"taskRoles": {"b": {"mpi": {"ranksPerInstance": 2}}}}}
-    found = compiled_for(None, {"a": role(2, 1), "b": role(4, 2, cpus=2)}, ranks)
+    found = compiled_for(UNDESCRIBED, {"a": role(2, 1), "b": role(4, 2, cpus=2)}, ranks)
     assert (needed(found), step(found, 1)["gres"]) == (
         ["5"],
         "gpu:2",

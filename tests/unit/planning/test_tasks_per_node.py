@@ -9,7 +9,7 @@ import pytest
 from paislurm.translator.errors import PlanError
 
 from ..protocol.jobs import changed
-from .compiled import asked, compiled, compiled_for, needed, role
+from .compiled import UNDESCRIBED, asked, compiled, compiled_for, needed, role
 
 UNEVEN = """
 partitions: {mixed: {nodes: [{count: 1, cpus: 8, memoryMB: 100000}, {count: 3, cpus: 1, memoryMB: 100000}]}}
@@ -67,7 +67,7 @@ def test_gpus_of_a_partly_filled_node_do_not_lift_the_limit() -> None:
 
 def test_where_nodes_are_unknown_each_holds_as_many_as_the_limit() -> None:
     roles = {"a": role(5, 0), "b": role(3, 0)}
-    found = compiled_for(None, roles, slurm(2, taskRoles={"b": {"tasksPerNode": 1}}))
+    found = compiled_for(UNDESCRIBED, roles, slurm(2, taskRoles={"b": {"tasksPerNode": 1}}))
     assert {name: asked(found, 0).get(name) for name in ("nodes", "ntasks", "ntasks-per-node")} == {
         "nodes": "3", "ntasks": "5", "ntasks-per-node": "2",
     }  # fmt: skip

@@ -71,7 +71,6 @@ def compile_source(
             hint_at_profile(session, site)
         raise
     if not quiet:
-        hint_at_profile(session, site)
         session.warn(compiled.warnings)
     return text, compiled
 

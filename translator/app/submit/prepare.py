@@ -15,6 +15,7 @@ from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_remote
 from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
 from ...state.history import History
 from ...state.records import RetryPolicy
+from ...validation.diagnostic_codes import ABOUT_THE_SITE
 from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, name_errors, read_source, site_of
 from ..input.shell_options import with_shell_options
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from ...state.records import Dependency
     from ..input.source import Source
     from ..session import Session
-
-ABOUT_THE_SITE = frozenset({"W402"})
-"""Warnings that do not depend on the job."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ import click
 
 from ...errors import MAX_FAULTS, Severity, diagnostic_text
 from ...terminal_text import escape_control, visible
+from ...validation.diagnostic_codes import ABOUT_THE_SITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -154,9 +155,9 @@ def tell(event: Event) -> None:
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print diagnostics, each warning once, with a blank line between two diagnostics."""
+    """Print diagnostics with a blank line between: each warning once, one about the site once for all files."""
     colours = colourful(sys.stderr)
-    new = [each for each in diagnostics if each.severity is Severity.ERROR or _told.is_new(each)]
+    new = [each for each in diagnostics if each.severity is Severity.ERROR or _told.is_new(_key(each))]
     texts = [_diagnostic(diagnostic, colours=colours) for diagnostic in new]
     if texts:
         before = "\n" if _told.diagnostic_is_last else ""
@@ -164,6 +165,10 @@ def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         _told.diagnostic_is_last = True
     if len(new) >= MAX_FAULTS:
         log(f"note: the first {len(new)} messages are shown; fix these and check again")
+
+
+def _key(diagnostic: Diagnostic) -> object:
+    return diagnostic.code if diagnostic.code in ABOUT_THE_SITE else diagnostic
 
 
 def _tell(text: str, *, colours: bool | None = None) -> None:

@@ -49,7 +49,7 @@ def test_an_unused_image_is_reported_once_an_hour(run: Runner, job: str, demo: J
     said = [run("submit", job, "--suffix", f"-{k}") for k in range(2)]
     assert ["W402" in each.err for each in said] == [True, False]
     (line,) = [line for line in said[0].err.splitlines() if "W402" in line]
-    assert "names no container runtime" in line
+    assert "no site profile names a container runtime" in line
     for words in (("check", job), ("submit", job, "--dry-run"), ("script", job)):
         assert "W402" in run(*words).err, words
     (mark,) = (demo.path.parents[1] / "monitor").glob("warned-*")
