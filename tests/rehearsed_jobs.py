@@ -1,4 +1,4 @@
-"""Jobs that are rehearsed: five that resume, and five with a planted bug in resuming."""
+"""Jobs that are rehearsed: five that resume, and seven with a planted bug in resuming."""
 
 JOB = """\
 protocolVersion: 2
@@ -39,6 +39,19 @@ WRONG: dict[str, tuple[str, dict[str, str]]] = {
     "it loads the oldest": (
         "went back",
         {**MANY, "LOAD": f"{LIST}; n=$(list | head -n 1); n=${{n:-0}}", "RESUMES": f"{FILES}, {NUMBERS}"},
+    ),
+    "it sorts names as text": (
+        "went back",
+        {**MANY, "LOAD": MANY["LOAD"].replace("sort -n", "sort"), "RESUMES": f"{FILES}, {NUMBERS}"},
+    ),
+    "one rank loads nothing": (
+        "began again",
+        {
+            "LOAD": f"i=$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX; [ $i = 1 ] || {{ {LAST['LOAD']}; }}",
+            "SAVE": f"[ $i = 1 ] || {{ {LAST['SAVE']}; }}",
+            "RESUMES": f"{ONE}, {NUMBERS}",
+            "INSTANCES": "2",
+        },
     ),
     "it skips work": (
         "skipped work",

@@ -17,6 +17,7 @@ from paislurm.backends.registry import is_remote
 
 from ...errors import Diagnostic, PaislurmError, UsageError
 from ...files.private import make_private, remove_tree
+from ...state.result import read_result
 from ..job_view import job_stall
 from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
@@ -31,9 +32,10 @@ from .resuming import (
     Resuming,
     check_resumes,
     judge_files,
-    judge_log,
+    judge_tasks,
     link_entries,
     progress,
+    text_order_shows,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ TICK = 0.2
 ENOUGH = 4
 """The number of checkpoints, and of lines of progress, after which a job is broken: one that continues from its oldest
 checkpoint differs from one that continues from its last."""
+LATER = "; the names of its checkpoints could be sorted as text: a job that ran longer would show it (step9, step10)"
 LOCAL_PATIENCE, SLURM_PATIENCE = 120, 600
 """The default seconds for each step. With Slurm, both attempts may wait in the queue."""
 MAX_LOG = 1 << 20
@@ -116,18 +119,20 @@ class _Job:
         self._patience, self._max_age = patience, 1.0 if self._backend == LOCAL else 5.0
         self._pattern = re.compile(options.progress_pattern) if options.progress_pattern else None
         self._files: dict[str, int] = {}
-        self._saved: set[tuple[str, int]] = set()
+        self._saved: dict[tuple[str, int], None] = {}
+        self._has_enough = False
         self._progress_saved: list[float] = []
 
     def rehearsal(self, fault: Fault) -> Rehearsal:
         """Break the first attempt, and judge the second."""
+        enough = f"{ENOUGH} checkpoints and lines of progress"
+        self._say(f"waits for {enough}, or more if their names are numbers")
         is_ready = self._until(self._has_progress)
-        if not is_ready:
-            enough = f"{ENOUGH} checkpoints and lines of progress"
+        if not is_ready and not (is_ready is None and self._has_enough):
             early = f"the first attempt ended before {enough}: make the job longer"
             short = Resuming(verdict="unknown", shown_by=early)
             return self.result(fault, None, short if is_ready is False else self._unknown(f"no {enough}"))
-        self._session.say(f"{self.folder.name}: {TEXTS[fault]}")
+        self._say(f"{TEXTS[fault]}; waits for the second attempt")
         try:
             reason = provoke(self._session, self._compiled, self._refreshed(), fault)
         except PaislurmError as error:
@@ -141,7 +146,14 @@ class _Job:
             stall = job_stall(view)
             shown_by = f"the stall guard only reports: {stall.reason}" if stall else self._policy(fault)
             return self.result(fault, view, Resuming(verdict="not retried", shown_by=shown_by))
-        return self.result(fault, view, self._until(self._judged) or self._unknown("nothing that shows it"))
+        self._say("waits for what the second attempt prints and saves")
+        found = self._until(self._judged) or self._unknown("nothing that shows it")
+        if found.verdict == "continued" and not is_ready:
+            found = replace(found, shown_by=f"{found.shown_by}{LATER}")
+        return self.result(fault, view, found)
+
+    def _say(self, text: str) -> None:
+        self._session.say(f"{self.folder.name}: {text}, {self._patience:g} s at most")
 
     def wait(self) -> None:
         """Wait for the end of the job."""
@@ -186,9 +198,11 @@ class _Job:
         self._note_files()
         saved, lines = len(self._saved), ENOUGH
         if self._pattern is not None and self._pattern.groups:
-            saved, lines = len(self._progress_saved), len(progress(self._pattern, self._lines(0)))
+            saved, lines = len(self._progress_saved), len(progress(self._pattern, self._lead(0)))
         if lines >= ENOUGH and (saved >= ENOUGH or not self._options.checkpoints):
-            return True
+            self._has_enough = True
+            if text_order_shows([name for name, _ in self._saved]):
+                return True
         view = self._refreshed()
         return False if view.job_status.ended or view.history.attempt else None
 
@@ -209,11 +223,13 @@ class _Job:
         has_ended = self.folder.result(1).exists()
         found = by_files
         if self._pattern is not None:
-            found = judge_log(self._pattern, self._lines(0), self._lines(1), self._progress_saved)
+            found = judge_tasks(self._pattern, self._lines(0), self._lines(1), self._progress_saved, ended=has_ended)
             if found is None and by_files is not None and not self._pattern.groups:
                 return Resuming(verdict="began again", shown_by="it saved, and no line matches `resumes.log`")
         if found is None and has_ended:
-            return Resuming(verdict="unknown", shown_by="the second attempt ended before anything showed it")
+            read = read_result(self.folder.result(1))
+            reason = f": {read.reason}" if read is not None and read.reason else ""
+            return Resuming(verdict="unknown", shown_by=f"the second attempt ended before anything showed it{reason}")
         return found
 
     def _second_began(self) -> int | None:
@@ -227,10 +243,10 @@ class _Job:
         if self._second_began() is not None:
             return
         self._files |= found
-        new = set(found.items()) - self._saved
-        self._saved |= new
+        new = sorted((entry for entry in found.items() if entry not in self._saved), key=lambda entry: entry[1])
+        self._saved |= dict.fromkeys(new)
         if new and self._pattern is not None and self._pattern.groups:
-            self._progress_saved += progress(self._pattern, self._lines(0))[-1:]
+            self._progress_saved += progress(self._pattern, self._lead(0))[-1:]
 
     def _checkpoints(self) -> dict[str, int]:
         found = {}
@@ -240,17 +256,24 @@ class _Job:
                 found[str(path.relative_to(self._here))] = path.stat().st_mtime_ns
         return found
 
-    def _lines(self, attempt: int) -> list[str]:
-        """Return the output of the first task that prints a match, else of all tasks."""
-        every: list[str] = []
+    def _lead(self, attempt: int) -> list[str]:
+        """Return the output of the first task that prints a match; [] without one."""
+        matches = (lines for lines in self._lines(attempt).values() if self._pattern and self._matches(lines))
+        return next(matches, [])
+
+    def _lines(self, attempt: int) -> dict[str, list[str]]:
+        """Return the output of each task by its name: the log with a match, else all of it."""
+        found: dict[str, list[str]] = {}
         for role in self.folder.history().roles:
             for log in sorted(self.folder.logs(attempt, role).glob("*.std*.log")):
-                try:
+                task = f"{role.name}-{log.name.partition('.')[0]}"
+                with suppress(OSError):
                     with os.fdopen(open_log(log, self.folder.path.stat().st_uid), "rb") as file:
                         lines = file.read(MAX_LOG).decode(errors="replace").splitlines()
-                except OSError:
-                    continue
-                if self._pattern is not None and any(map(self._pattern.search, lines)):
-                    return lines
-                every += lines
-        return every
+                    before = found.get(task, [])
+                    if not self._matches(before):
+                        found[task] = lines if self._matches(lines) else before + lines
+        return found
+
+    def _matches(self, lines: Sequence[str]) -> bool:
+        return self._pattern is not None and any(map(self._pattern.search, lines))

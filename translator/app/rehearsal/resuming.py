@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatch
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import Diagnostic, UsageError
 from .faults import Fault
@@ -69,6 +70,48 @@ def judge_log(
     if saved[-2:-1] and start < saved[-2]:
         return Resuming(verdict="went back", shown_by=f"{said}; the last checkpoint but one was saved at {saved[-2]:g}")
     return Resuming(verdict="continued" if start <= reached + 2 * step else "skipped work", shown_by=said)
+
+
+_WORST: tuple[Verdict, ...] = ("began again", "went back", "skipped work", "unknown", "continued")
+
+
+def judge_tasks(
+    pattern: re.Pattern[str],
+    first: Mapping[str, Sequence[str]],
+    second: Mapping[str, Sequence[str]],
+    saved: Sequence[float] = (),
+    *,
+    ended: bool = False,
+) -> Resuming | None:
+    """Judge each task by its log, and return the worst; None while one may still print. Lines are by task.
+
+    With a group in the pattern, each task counts that printed progress in both attempts, and if the second one has
+    not `ended`, each of the first one. Without a group, the tasks count together.
+    """
+    if not pattern.groups:
+        return judge_log(pattern, [*chain(*first.values())], [*chain(*second.values())])
+    printed = {task: lines for task, lines in first.items() if progress(pattern, lines)}
+    found = {task: judge_log(pattern, lines, second.get(task, ()), saved) for task, lines in printed.items()}
+    known = [(task, each) for task, each in found.items() if each is not None]
+    worst = min(known, key=lambda pair: _WORST.index(pair[1].verdict), default=None)
+    if worst is None or (len(known) < len(found) and not ended and worst[1].verdict == "continued"):
+        return None
+    task, resuming = worst
+    return resuming if len(found) == 1 else replace(resuming, shown_by=f"{task}: {resuming.shown_by}")
+
+
+def text_order_shows(names: Sequence[str]) -> bool:
+    """Return whether these checkpoints, the oldest first, tell whether names are sorted as text: `step-9`, `step-10`.
+
+    Three of them have to sort before an older one, so that a continuing attempt differs. Steps of equal size get there
+    with their twelfth name. Names without numbers, and with leading zeros, never differ.
+    """
+    numbers = [re.findall(r"[0-9]+", name) for name in names]
+    if len(names) >= 12 or len(set(names)) < len(names) or not all(numbers):
+        return True
+    if any(part[0] == "0" and len(part) > 1 for part in chain(*numbers)):
+        return True
+    return sum(name < max(names[:place], default="") for place, name in enumerate(names)) >= 3
 
 
 def judge_files(first: Mapping[str, int], second: Mapping[str, int]) -> Resuming | None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
 
+from ....terminal_text import one_line
 from ...job_file_options import job_file
 from ...options import examples, json_option, pass_session
-from ...output.console import log, print_json
+from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
     from ....app.input.source import Source
     from ....app.rehearsal.faults import Fault
     from ....app.session import Session
 
+WIDTH = 100
 FAULTS = ("term", "kill", "node", "stall")
 
 
@@ -47,9 +50,10 @@ def command(
     """Run a job, break it, and show whether its second attempt continues where the first one was.
 
     FILE is a job file whose `extras.slurm.resumes` names checkpoints or progress. Each fault breaks a job of its own
-    after its fourth checkpoint: term (TERM at the time limit), kill (KILL of one task), node (KILL of everything on a
-    node), stall (STOP of one task). The jobs are called NAME-rehearse-FAULT and run in folders of their own, which are
-    removed afterwards, with links to the entries of the current folder.
+    after its fourth checkpoint, or when an order of their names as text would show (step9, step10): term (TERM at the
+    time limit), kill (KILL of one task), node (KILL of everything on a node), stall (STOP of one task). The jobs are
+    called NAME-rehearse-FAULT and run in folders of their own, which are removed afterwards, with links to the entries
+    of the current folder.
 
     Give a job of many tasks or hours few --tasks and a short --time.
     The exit code is 1 unless a second attempt followed, and each one continued.
@@ -57,18 +61,19 @@ def command(
     from msgspec.structs import replace
 
     from ....app.rehearsal.rehearse import rehearse
-    from ...output.tables import print_table
 
     found = rehearse(session, replace(source, backend=backend, most_tasks=tasks), faults, patience)
     if as_json:
         print_json(found)
     else:
-        rows = [
-            (each.fault, each.first_end or "-", each.retry_rule or "-", each.resuming.verdict, each.resuming.shown_by)
-            for each in found.rehearsals
-        ]
-        print_table(("fault", "first attempt", "why it was retried", "second attempt", "shown by"), rows)
         for each in found.rehearsals:
-            if each.remark:
-                log(f"{each.fault}: {each.remark}")
+            rows = (
+                (each.fault, f"{each.resuming.verdict}: {each.resuming.shown_by}"),
+                ("  first attempt", each.first_end or ""),
+                ("  retry", each.retry_rule or ""),
+                ("  remark", each.remark or ""),
+            )
+            for name, text in rows:
+                if text:
+                    print_result(fill(f"{name:15} {one_line(text)}", WIDTH, subsequent_indent=" " * 16))
     return 0 if found.all_continued else 1
