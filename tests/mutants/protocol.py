@@ -20,8 +20,8 @@ PROTOCOL = (
     ),
     Mutant(
         "a cancel between two attempts ends no job", _TRANSITION,
-        "    if known.cancelled is None:\n        return _due(retry, now, held_text(known)).status, ()\n",
-        "    return _due(retry, now, held_text(known)).status, ()\n",
+        "    if known.cancelled is None:\n        return _due(retry, now, held_text(known)), ()\n",
+        "    return _due(retry, now, held_text(known)), ()\n",
     ),
     Mutant(
         "a submit does not cancel what was cancelled meanwhile", _SUBMIT,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ..state.job_folder import JobFolder
+from ..view.reasons import reason
 from .job_status import JobStatus
-from .retry import STOPPED
-from .transition import abandoned, held_text
+from .transition import held_text, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +54,13 @@ def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus
     failed = [each.text for each in found if each.fulfilment == "failed"]
     waits = [each.text for each in found if each.fulfilment == "unfulfilled"]
     if known.cancelled is not None:
-        reason = f"cancelled by {known.cancelled.user} before it was submitted"
+        why = reason("cancelled before its submit", user=known.cancelled.user)
     elif failed:
-        reason = f"never submitted: {'; '.join(failed)}"
+        why = reason("never submitted", jobs="; ".join(failed))
     else:
-        reason = ("; ".join(waits) or "all dependencies are fulfilled; it is submitted next") + held_text(known)
-        return JobStatus.so_far("WAITING", reason), ()
-    return JobStatus.end(STOPPED, reason), (abandoned(known, now, STOPPED, reason),)
+        kind = "it waits for jobs" if waits else "its dependencies are fulfilled"
+        return JobStatus.so_far("WAITING", reason(kind, jobs="; ".join(waits), held=held_text(known))), ()
+    return stopped(known, now, why)
 
 
 def _state_of_dependency(folder: JobFolder, after: Dependency) -> Awaited:

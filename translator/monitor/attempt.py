@@ -17,6 +17,7 @@ from ..files.private import make_private, sync_folder, write_durably
 from ..files.reading import read_end
 from ..state.history import apply
 from ..state.records import Intent, Refused, Submitted
+from ..view.reasons import reason
 from .job_status import NEVER_TAKEN
 from .retry import STOPPED
 from .transition import abandoned
@@ -204,11 +205,10 @@ def recover(known: History, answer: PollResult, now: int) -> tuple[History, tupl
     if not is_settled(known, min(now, int(answer.time))):
         return known, (), ""
     if known.cancelled is not None:
-        end = abandoned(
-            known, now, STOPPED, f"cancelled by {known.cancelled.user}; it never reached {known.backend_label}"
-        )
+        why = reason("cancelled, and never submitted", user=known.cancelled.user, label=known.backend_label)
+        end = abandoned(known, now, STOPPED, why)
     elif known.attempt == 0 and not known.first_tag:
-        end = abandoned(known, now, NEVER_TAKEN, f"it never reached {known.backend_label}")
+        end = abandoned(known, now, NEVER_TAKEN, reason("never accepted", label=known.backend_label))
     else:
         return known, (), ""
     return replace(known, ended=end), (end,), ""

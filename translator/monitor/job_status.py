@@ -9,12 +9,14 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import REUSED, Phase, phase
 
-from ..view.states import State, state_of
+from ..view.reasons import Reason, said
+from ..view.states import State, final_state, state_of
 
 if TYPE_CHECKING:
     from paislurm.backends.base import Observation
 
     from ..state.history import History
+    from ..state.records import Ended
     from ..state.result import Result
     from ..view.waits import Wait
 
@@ -43,69 +45,39 @@ This also covers the reason of a drained node, which appears some milliseconds a
 """
 
 
-class DueAttempt(Struct, frozen=True, kw_only=True):
-    """Describe the next attempt, which is submitted in `seconds`. `held_back` is the reason for a delay, or "".
-
-    `before` describes the end of the last attempt.
-    """
-
-    number: int
-    seconds: int
-    held_back: str = ""
-    before: str = ""
-
-    @property
-    def text(self) -> str:
-        """The reason why the job waits."""
-        return self._text(f"{self.seconds} s")
-
-    @property
-    def lasting_text(self) -> str:
-        """The text without the seconds."""
-        return self._text("")
-
-    def _text(self, seconds: str) -> str:
-        if self.held_back:
-            when = f"held back{f' for {seconds}' if seconds else ''}: {self.held_back}"
-        else:
-            when = "submitted " + ("next" if self.seconds <= 0 else f"in {seconds}" if seconds else "later")
-        return f"waiting for attempt {self.number}, which is {when}" + (f"; {self.before}" if self.before else "")
-
-    @property
-    def status(self) -> JobStatus:
-        """The status of a job with a due attempt. Source: OpenPAI job states, AttemptCompleted."""
-        return JobStatus(state="RUNNING", code=None, reason=self.text, ended=False, due=self)
-
-
 class JobStatus(Struct, frozen=True, kw_only=True):
-    """Hold a job's status. `ended` is true if nothing can change any more.
+    """Hold a job's status, and why it has it. `ended` is true if nothing can change any more.
 
     `waits` explains why the backend does not start the job. `since` is when the journal recorded this reason, in
-    seconds since 1970. While the next attempt is due, `due` is set, and `reason` contains the seconds until its submit.
+    seconds since 1970.
     """
 
     state: State
     code: int | None
-    reason: str
+    why: Reason
     ended: bool
     waits: tuple[Wait, ...] = ()
     since: int | None = None
-    due: DueAttempt | None = None
 
     @classmethod
-    def end(cls, code: int, reason: str) -> JobStatus:
+    def end(cls, code: int, why: Reason) -> JobStatus:
         """Return the status of a job that has ended with this exit code."""
-        return cls(state=state_of(code), code=code, reason=reason, ended=True)
+        return cls(state=state_of(code), code=code, why=why, ended=True)
 
     @classmethod
-    def so_far(cls, state: State, reason: str) -> JobStatus:
+    def so_far(cls, state: State, why: Reason) -> JobStatus:
         """Return the status of a job that has not ended."""
-        return cls(state=state, code=None, reason=reason, ended=False)
+        return cls(state=state, code=None, why=why, ended=False)
+
+    @classmethod
+    def recorded(cls, end: Ended) -> JobStatus:
+        """Return the status of a job whose end is in its journal."""
+        return cls(state=final_state(end.state), code=end.exit_code, why=said(end.reason), ended=True)
 
     @property
-    def lasting_reason(self) -> str:
-        """The reason without the seconds, which change."""
-        return self.due.lasting_text if self.due is not None else self.reason
+    def reason(self) -> str:
+        """The reason as a sentence."""
+        return str(self.why)
 
 
 def tells_all(result: Result | None) -> bool:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..state.history import apply, history
 from ..state.journal import read
-from ..view.states import final_state
+from ..view.reasons import reason
 from ..view.task import TaskView, task_views
 from .after import before_first
 from .attempt import recover, submitted
@@ -101,7 +101,7 @@ def poll_jobs(
 
 
 def _gone(job: Opened) -> View:
-    gone = JobStatus.so_far("UNKNOWN", "its folder has been removed")
+    gone = JobStatus.so_far("UNKNOWN", reason("removed"))
     error = f"{job.folder.name} has been removed"
     return View(folder=job.folder, history=job.history, job_status=gone, is_gone=True, backend_error=error)
 
@@ -166,8 +166,7 @@ def _ended(files: JobFiles, *, tasks: bool) -> View:
     folder, known = files.folder, files.known
     end = known.ended
     assert end is not None
-    status = JobStatus(state=final_state(end.state), code=end.exit_code, reason=end.reason, ended=True)
-    view = View(folder=folder, history=known, job_status=status, read_errors=files.read_errors)
+    view = View(folder=folder, history=known, job_status=JobStatus.recorded(end), read_errors=files.read_errors)
     if not tasks:
         return view
     result, read_errors = result_of(folder, known.attempt, late=True)

@@ -21,6 +21,7 @@ from ..state.changes import changed_options, policy_at
 from ..state.history import apply
 from ..state.records import Ended, Intent, Refused, Retry
 from ..state.submit_environment import is_kept, kept_environment
+from ..view.reasons import reason
 from .after import may_begin
 from .attempt import (
     SETTLED_SECONDS,
@@ -34,9 +35,9 @@ from .attempt import (
 )
 from .claim import shown_name
 from .job_site import JobSite
-from .job_status import DueAttempt, JobStatus
+from .job_status import JobStatus
 from .poll import held_back, open_job, poll_jobs
-from .transition import abandoned, attempt_text, while_refused
+from .transition import abandoned, attempt_end, while_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -242,15 +243,15 @@ def held_up(
     number = _due_attempt(view, now + ahead)
     if number is None:
         return view
-    free_at, reason = room_at(view.history), FULL_HOUR
+    free_at, limit = room_at(view.history), FULL_HOUR
     if away is not None and away.retry_at > free_at:
-        free_at, reason = away.retry_at, away.reason
+        free_at, limit = away.retry_at, away.reason
     if free_at <= now:
         return view
     retry = view.history.retry
-    before = attempt_text(retry) if retry is not None else ""
-    due = DueAttempt(number=number, seconds=free_at - now, held_back=reason, before=before)
-    return replace(view, room_at=free_at, job_status=replace(view.job_status, reason=due.text, due=due))
+    last = f"; {attempt_end(retry)}" if retry is not None else ""
+    why = reason("an attempt is held back", f" for {free_at - now} s", next=number, limit=limit, last=last)
+    return replace(view, room_at=free_at, job_status=replace(view.job_status, why=why))
 
 
 def _submit(view: View, number: int, dependencies: Dependencies) -> View:
@@ -267,7 +268,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     kept = not is_remote(before.backend) and is_kept(policy_at(before, 0), before.dependencies)
     if kept and environment is None:
         # It is removed before the end of a job is recorded, with the secrets, and the record may have failed.
-        return _given_up(view, before, now, f"attempt {number} cannot be submitted: {NO_ENVIRONMENT}", dependencies)
+        return _given_up(view, before, now, number, NO_ENVIRONMENT, dependencies)
     first = number == 0 and before.first_tag
     intent = Intent(happened_at=now, attempt=0, tag=first) if first else new_intent(number, now, before=before.tag)
     folder.append(intent)
@@ -296,12 +297,8 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
 
 
 def _after(view: View, known: History, backend_error: str) -> View:
-    reason = (
-        f"attempt {known.attempt} has been submitted"
-        if known.job_id
-        else "it is not known whether the backend accepted it"
-    )
-    job_status = JobStatus(state="WAITING", code=None, reason=reason, ended=False)
+    why = reason("an attempt was submitted" if known.job_id else "perhaps submitted", attempt=known.attempt)
+    job_status = JobStatus.so_far("WAITING", why)
     return replace(
         view, history=known, job_status=job_status, observation=None, result=None, tasks=(), backend_error=backend_error
     )
@@ -317,16 +314,16 @@ def _refused(view: View, last: Refused | None, known: History, error: BackendErr
         view.folder.append(refused)
         job_status, _ = while_refused(known, refused, now)
         return replace(_after(view, apply(known, [refused]), refused.reason), job_status=job_status)
-    return _given_up(view, known, now, f"attempt {known.attempt} cannot be submitted: {refused.reason}", dependencies)
+    return _given_up(view, known, now, known.attempt, refused.reason, dependencies)
 
 
-def _given_up(view: View, known: History, now: int, reason: str, dependencies: Dependencies) -> View:
+def _given_up(view: View, known: History, now: int, attempt: int, refusal: str, dependencies: Dependencies) -> View:
     """End a job whose next attempt cannot be submitted."""
-    end = abandoned(known, now, REFUSED, reason)
+    why = reason("an attempt cannot be submitted", attempt=attempt, refusal=refusal)
+    end = abandoned(known, now, REFUSED, why)
     view.folder.append(end)
     dependencies.backend(known.backend).forget(known.run_folder(view.folder.path))
-    job_status = JobStatus(state="FAILED", code=REFUSED, reason=end.reason, ended=True)
-    return replace(view, history=apply(known, [end]), job_status=job_status, observation=None, tasks=())
+    return replace(view, history=apply(known, [end]), job_status=JobStatus.recorded(end), observation=None, tasks=())
 
 
 def is_tried_again(known: History, refused: Refused, *, lasting: bool) -> bool:

@@ -11,8 +11,9 @@ from ..folded_names import folded
 from ..state.changes import policy_at
 from ..state.records import Ended, Observed, Retry
 from ..state.result import reported_behaviour
+from ..view.reasons import Reason, reason
 from ..view.states import state_of
-from .job_status import LOST_NODES, DueAttempt, JobStatus, may_be_lost, tells_all
+from .job_status import LOST_NODES, JobStatus, may_be_lost, tells_all
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .status import folded_nodes
 from .waits import is_change
@@ -35,11 +36,15 @@ def transition(facts: Facts, job_status: JobStatus, *, completed: int) -> tuple[
     if isinstance(decision, RetryAfter):
         retry = _retry(facts, job_status, ending, decision)
         if known.cancelled is None:
-            return _due(retry, facts.now).status, (retry,)
-        job_status = _cancelled(known.cancelled.user, retry)
+            return _due(retry, facts.now, ""), (retry,)
+        job_status = JobStatus.end(STOPPED, _cancelled(known.cancelled.user, retry))
     elif decision.rule:
-        job_status = JobStatus.end(code, f"{job_status.reason}; {decision.rule}")
-    return job_status, (_end(facts, job_status, completed),)
+        job_status = JobStatus.end(code, reason("retries are over", end=job_status.why, rule=decision.rule))
+    return _recorded(_end(facts, job_status, completed))
+
+
+def _recorded(end: Ended) -> tuple[JobStatus, tuple[Record, ...]]:
+    return JobStatus.recorded(end), (end,)
 
 
 def retry_decision(facts: Facts, code: int) -> tuple[AttemptEnd, RetryAfter | StopRetrying]:
@@ -59,30 +64,35 @@ def retry_decision(facts: Facts, code: int) -> tuple[AttemptEnd, RetryAfter | St
 def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return the status of a job with a due attempt, and its end if a user cancelled it."""
     if known.cancelled is None:
-        return _due(retry, now, held_text(known)).status, ()
-    job_status = _cancelled(known.cancelled.user, retry)
-    return job_status, (abandoned(known, now, STOPPED, job_status.reason),)
+        return _due(retry, now, held_text(known)), ()
+    return stopped(known, now, _cancelled(known.cancelled.user, retry))
 
 
 def while_refused(known: History, refused: Refused, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return the status of a job whose attempt was refused, and its end if a user cancelled it."""
     if known.cancelled is None:
         again = "for an hour" if refused.reached else f"until {known.backend_label} responds"
-        reason = f"attempt {known.attempt} is not submitted yet: {refused.reason}; retrying {again}"
-        reason += held_text(known)
-        return JobStatus.so_far("WAITING", reason), ()
-    reason = f"cancelled by {known.cancelled.user} before attempt {known.attempt} was submitted: {refused.reason}"
-    return JobStatus.end(STOPPED, reason), (abandoned(known, now, STOPPED, reason),)
+        refusal, held = refused.reason, held_text(known)
+        why = reason("an attempt was refused", attempt=known.attempt, refusal=refusal, again=again, held=held)
+        return JobStatus.so_far("WAITING", why), ()
+    user = known.cancelled.user
+    why = reason("cancelled after a refusal", user=user, attempt=known.attempt, refusal=refused.reason)
+    return stopped(known, now, why)
 
 
-def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
+def stopped(known: History, now: int, why: Reason) -> tuple[JobStatus, tuple[Record, ...]]:
+    """Return the status of a job that is stopped before its next attempt, and its end."""
+    return _recorded(abandoned(known, now, STOPPED, why))
+
+
+def abandoned(known: History, now: int, code: int, why: Reason) -> Ended:
     """Return an end decided by the user or paislurm, not by the backend."""
     return Ended(
         happened_at=now,
         attempt=known.attempt,
         state=state_of(code),
         exit_code=code,
-        reason=reason,
+        reason=str(why),
         backend_state=known.retry.backend_state if known.retry else "",
         started_at=known.retry.started_at if known.retry else None,
         ended_at=now,
@@ -90,9 +100,12 @@ def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
     )
 
 
-def _due(retry: Retry, now: int, more: str = "") -> DueAttempt:
-    before = f"{attempt_text(retry)}; {retry.retry_rule}{more}"
-    return DueAttempt(number=retry.attempt + 1, seconds=retry.retry_at - now, before=before)
+def _due(retry: Retry, now: int, held: str) -> JobStatus:
+    """Return the status of a job with a due attempt. Source: OpenPAI job states, AttemptCompleted."""
+    seconds, last = retry.retry_at - now, attempt_end(retry)
+    when = f"in {seconds} s" if seconds > 0 else "next"
+    why = reason("an attempt is due", when, next=retry.attempt + 1, last=last, rule=retry.retry_rule, held=held)
+    return JobStatus.so_far("RUNNING", why)
 
 
 def held_text(known: History) -> str:
@@ -100,13 +113,12 @@ def held_text(known: History) -> str:
     return "; its user holds it when it is submitted" if known.holds_next else ""
 
 
-def attempt_text(retry: Retry) -> str:
-    return f"attempt {retry.attempt} ended with {retry.exit_code}: {retry.reason}"
+def attempt_end(retry: Retry) -> Reason:
+    return reason("an attempt ended", attempt=retry.attempt, code=retry.exit_code, reason=retry.reason)
 
 
-def _cancelled(user: str, retry: Retry) -> JobStatus:
-    reason = f"cancelled by {user} before attempt {retry.attempt + 1} was submitted; {attempt_text(retry)}"
-    return JobStatus.end(STOPPED, reason)
+def _cancelled(user: str, retry: Retry) -> Reason:
+    return reason("cancelled between attempts", user=user, next=retry.attempt + 1, last=attempt_end(retry))
 
 
 def _seen(facts: Facts, job_status: JobStatus) -> tuple[Record, ...]:

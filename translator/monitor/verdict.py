@@ -232,11 +232,11 @@ TABLE = (
 def verdict(facts: Facts) -> JobStatus:
     """Return the status of a job's last attempt: of a waiting one, with the reasons, and since when they are known."""
     row = decide(facts)
-    reason = reason_of(row.name, facts).text
+    why = reason_of(row.name, facts)
     then = row.then(facts) if callable(row.then) else row.then
     if isinstance(then, int):
-        return JobStatus.end(then, reason)
-    status, last, seen = JobStatus.so_far(then, reason), facts.history.observed, facts.observation
+        return JobStatus.end(then, why)
+    status, last, seen = JobStatus.so_far(then, why), facts.history.observed, facts.observation
     if row.name != WAITS_ROW or not facts.waits:
         return status
     new = last is None or (seen is not None and is_change(facts.history, seen, facts.now))

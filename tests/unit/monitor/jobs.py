@@ -32,6 +32,7 @@ from paislurm.translator.state.records import (
 )
 from paislurm.translator.state.result import parse_result
 from paislurm.translator.state.submit_environment import as_bytes
+from paislurm.translator.view.reasons import said
 from paislurm.translator.view.task import task_views
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def failed(tasks: list[dict[str, Any]], code: int | None = 255, *, state: str = 
     return View(
         folder=JobFolder(path=Path("/jobs/x")),
         history=history([replace(CREATED, roles=roles), INTENT, SUBMITTED]),
-        job_status=JobStatus(state=state, code=code, reason="", ended=True),  # type: ignore[arg-type]
+        job_status=JobStatus(state=state, code=code, why=said(""), ended=True),  # type: ignore[arg-type]
         result=result,
         tasks=task_views(roles, result, {}, ended=True),
     )

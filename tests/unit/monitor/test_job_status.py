@@ -15,6 +15,7 @@ from paislurm.translator.monitor.verdict import verdict
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Observed
 from paislurm.translator.state.result import RestartRecord
+from paislurm.translator.view.reasons import reason
 
 from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, observed, task
 
@@ -175,8 +176,8 @@ def test_a_job_is_running_once_a_task_has_run() -> None:
 
 def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
-    assert job_status(observed("PENDING"), None, asked) == JobStatus(
-        state="STOPPING", code=None, reason="cancelled by alice", ended=False
+    assert job_status(observed("PENDING"), None, asked) == JobStatus.so_far(
+        "STOPPING", reason("being cancelled", user="alice")
     )
     assert job_status(observed("CANCELLED", final=True), None, asked, canceller="bob").reason == (
         "the job was cancelled by bob"
@@ -252,15 +253,17 @@ def test_a_site_can_define_the_meaning_of_a_slurm_state() -> None:
         exit_code=-2000, phrase="Taken", behaviour="permanent", backend_states={"PREEMPTED": "taken by a paying job"}
     )
     seen = observed("PREEMPTED", final=True)
-    assert job_status(seen, None, table=ExitTable((row,))) == JobStatus(
-        state="FAILED", code=-2000, reason="taken by a paying job", ended=True
+    assert job_status(seen, None, table=ExitTable((row,))) == JobStatus.end(
+        -2000, reason("ended from outside", outside="taken by a paying job")
     )
     assert job_status(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001
 
 
 def test_the_reason_names_a_lost_node_once() -> None:
     """A reason that names n12 does not name n1."""
-    failed = replace(FAILED, exit_code=-1001, reason="node n12 was lost while role worker ran")
+    lost = task(0, node="n12", exit_code=-1001)
+    words = "node n12 was lost while role worker ran"
+    failed = left(outcome="failed", exit_code=-1001, reason=words, tasks=[lost])
     assert job_status(None, failed, lost=("n12",)).reason == failed.reason
     assert job_status(None, failed, lost=("n1", "n12")).reason == f"{failed.reason}: n1"
 

@@ -16,6 +16,7 @@ from paislurm.translator.monitor.poll import View, open_job
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append, read
 from paislurm.translator.state.records import Notified, Observed, Retry
+from paislurm.translator.view.reasons import said
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 
@@ -76,7 +77,7 @@ def program(path: Path, body: str) -> Callable[[History], JobSite]:
 
 
 def view(folder: JobFolder) -> View:
-    job_status = JobStatus(state="FAILED", code=255, reason="", ended=True)
+    job_status = JobStatus(state="FAILED", code=255, why=said(""), ended=True)
     return View(folder=folder, history=open_job(folder).history, job_status=job_status)
 
 

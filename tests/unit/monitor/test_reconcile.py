@@ -18,6 +18,7 @@ from paislurm.translator.monitor.transition import retry_decision
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append
 from paislurm.translator.state.records import Cancelled, Ended, RetryPolicy, dump
+from paislurm.translator.view.reasons import said
 
 from .jobs import (
     CREATED,
@@ -399,7 +400,9 @@ def test_nothing_is_submitted_without_the_lock(tmp_path: Path) -> None:
 def test_nothing_is_recorded_where_another_job_has_the_path_of_an_undone_submit(tmp_path: Path) -> None:
     """A process that stalled may still have read the job of that submit."""
     folder = job_folder(tmp_path, CREATED, INTENT)
-    view = View(folder=folder, history=folder.history(), job_status=JobStatus.so_far("WAITING", ""), news=(ENDED,))
+    view = View(
+        folder=folder, history=folder.history(), job_status=JobStatus.so_far("WAITING", said("")), news=(ENDED,)
+    )
     other = b"".join(map(dump, (replace(CREATED, happened_at=NOW), INTENT)))
     folder.journal.write_bytes(other)
     with pytest.raises(OSError, match="another job's now"):

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, REUSED, Phase, phase
 from paislurm.translator.exit_codes.table import ExitTable
 from paislurm.translator.monitor.facts import DOES_NOT_KNOW, Facts, Slurm
-from paislurm.translator.monitor.reasons import TEXTS
 from paislurm.translator.monitor.transition import transition
 from paislurm.translator.monitor.unbegun import NodeFailure
 from paislurm.translator.monitor.verdict import TABLE, decide, verdict
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Observed
+from paislurm.translator.view.reasons import TEXTS
 
 from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, observed, task
 
@@ -134,7 +134,7 @@ def test_each_row_has_a_text_a_case_and_a_place_in_the_documentation() -> None:
     listed = re.findall(r"^\| ([^|]+) \| `(-?\w+)` \|", SECTION, re.MULTILINE)
     ways = {name: str(wanted) for name, (_, wanted) in CASES.items()}
     # The documentation names the result of a row, or what the result comes from.
-    assert [name for name, _ in listed] == [row.name for row in TABLE] == list(ways) == list(TEXTS)
+    assert [name for name, _ in listed] == [row.name for row in TABLE] == list(ways) == list(TEXTS)[: len(ways)]
     wrong = [
         (row.name, word)
         for row, (_, word) in zip(TABLE, listed, strict=True)

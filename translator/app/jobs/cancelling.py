@@ -20,6 +20,7 @@ from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...state.records import Cancelled
 from ...view.line import JobLine
+from ...view.reasons import reason
 from ..job_view import job_line
 from ..ownership import check_own
 from .refresh import refresh, refresh_all
@@ -129,11 +130,10 @@ def _settled(session: Session, view: View) -> Done | None:
     if view.job_status.ended:
         return Done(f"{folder.name} has already ended: {view.job_status.state}", view, had_ended=True)
     if is_unknown(view):
-        reason = f"given up by the user: {known.backend_label} does not know the job, and it has no result"
         with suppress(OSError):
             folder.take_claim(known.attempt, SETTLED_SECONDS)
         folder.append(Cancelled(happened_at=session.now(), attempt=known.attempt, user=session.user))
-        folder.append(abandoned(known, session.now(), STOPPED, reason))
+        folder.append(abandoned(known, session.now(), STOPPED, reason("given up", label=known.backend_label)))
         message = f"{folder.name} is given up: {known.backend_label} does not know job {known.job_id}"
         return Done(message, refresh(session, folder))
     return None

@@ -16,7 +16,7 @@ from ...state.history import History
 from ...state.removal import room_taken
 from ...times import aware, by_size
 from ...view.line import JobLine
-from ...view.states import final_state
+from ...view.reasons import reason
 from ..job_view import job_line, line_of_status
 from .monitor_runs import warn_of_overdue_monitor
 from .polling import BY_A_PERSON
@@ -132,11 +132,10 @@ def lines(
     views = refresh_remaining(session, living, max_age=max_age)
     found += map(job_line, views)
     found.sort(key=lambda line: (line.begun_at, by_numbers(line.name)), reverse=True)
-    due = [view for view in views if view.job_status.due is not None]
     return Found(
         lines=found,
         problems=sorted({view.backend_error for view in views} - {""}),
-        lasting_reasons={view.folder.name: view.job_status.lasting_reason for view in due},
+        lasting_reasons={view.folder.name: view.job_status.why.lasting for view in views if view.job_status.why.moment},
     )
 
 
@@ -181,19 +180,16 @@ def is_gone(folder: JobFolder) -> bool:
 
 
 def _unreadable(folder: JobFolder, why: str) -> JobLine:
-    reason = f"its journal cannot be read ({why}): repair {folder.journal}, or remove the folder"
-    return replace(
-        line_of_status(folder.name, str(folder.path), History(), JobStatus.so_far("UNKNOWN", reason)), readable=False
-    )
+    status = JobStatus.so_far("UNKNOWN", reason("its journal cannot be read", error=why, journal=folder.journal))
+    return replace(line_of_status(folder.name, str(folder.path), History(), status), readable=False)
 
 
 def _ended(name: str, known: History, folder: str) -> JobLine:
     """Return the line of a recorded end; it may be all that is cached of the job."""
     end = known.ended
     assert end is not None
-    status = JobStatus(state=final_state(end.state), code=end.exit_code, reason=end.reason, ended=True)
     return replace(
-        line_of_status(name, folder, known, status),
+        line_of_status(name, folder, known, JobStatus.recorded(end)),
         retries=None,
         started_at=aware(end.started_at),
         ended_at=aware(end.ended_at),

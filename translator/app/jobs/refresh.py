@@ -23,6 +23,7 @@ from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...state.history import History
 from ...state.records import Ended
 from ...state.tidy import is_tidy, tidy
+from ...view.reasons import reason
 from ..nodes import ledger
 from .job_sites import JobSites, missing_profile
 from .monitor_runs import warn_of_overdue_monitor
@@ -173,9 +174,8 @@ def _without_end(view: View, holder: str) -> View:
     """Return a view without its end: the owner of the lock, which has the same answer, must record it."""
     known = view.history
     state: State = "STOPPING" if known.cancelled is not None else "RUNNING" if known.job_id else "WAITING"
-    owner = f"{holder} has the monitor's lock and records this end; if it was killed, any command does after 60 s"
-    reason = f"{view.job_status.reason}; {owner}"
-    return replace(view, job_status=JobStatus.so_far(state, reason))
+    why = reason("its end is not recorded", end=view.job_status.why, holder=holder)
+    return replace(view, job_status=JobStatus.so_far(state, why))
 
 
 def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:

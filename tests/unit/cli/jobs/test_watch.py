@@ -14,8 +14,8 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import changes as watching
 from paislurm.translator.app.jobs.listing import Found
 from paislurm.translator.app.session import user_name
-from paislurm.translator.monitor.job_status import DueAttempt
 from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.view.reasons import reason as why
 
 from ...monitor.jobs import ENDED, FakeBackend, leave_result, observed
 from ..running import Runner
@@ -107,11 +107,12 @@ def test_the_countdown_to_the_next_attempt_is_not_a_change(
     run: Runner, then: Callable[..., list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look = watching.lines
+    last = why("an attempt ended", attempt=0, code=1, reason="no")
     due = [
-        DueAttempt(number=1, seconds=seconds, held_back=why, before="attempt 0 ended with 1: no")
-        for seconds, why in ((30, ""), (10, ""), (9, "full"), (1, "full"))
+        *(why("an attempt is due", f"in {left} s", next=1, last=last, rule="retry", held="") for left in (30, 10)),
+        *(why("an attempt is held back", f" for {left} s", next=1, limit="full", last=f"; {last}") for left in (9, 1)),
     ]
-    reasons = [*((each.text, each.lasting_text) for each in due), ("another 1 s", ""), ("another 2 s", "")]
+    reasons = [*((str(each), each.lasting) for each in due), ("another 1 s", ""), ("another 2 s", "")]
     coming = iter(reasons)
 
     def lines(*arguments: Any, **options: Any) -> Found:
@@ -124,7 +125,7 @@ def test_the_countdown_to_the_next_attempt_is_not_a_change(
     then(*[lambda: None] * 20, seconds=20)
     shown = [line.rpartition("  ")[2] for line in run("watch").out.splitlines()]
     assert shown == [
-        "waiting for attempt 1, which is submitted in 30 s; attempt 0 ended with 1: no",
+        "waiting for attempt 1, which is submitted in 30 s; attempt 0 ended with 1: no; retry",
         "waiting for attempt 1, which is held back for 9 s: full; attempt 0 ended with 1: no",
         "another 1 s",
         "another 2 s",

@@ -23,6 +23,7 @@ from paislurm.translator.monitor.polling.shared_results import PollResult
 from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
+from paislurm.translator.view.reasons import said
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import leave_result, observed, task
@@ -225,7 +226,7 @@ def test_a_log_is_fetched_when_its_task_is_selected(tmp_path: Path, monkeypatch:
     """While it is on the way, nobody says that nothing is printed."""
     folder = JobFolder(path=tmp_path / "train")
     known = History(job="train", user=ME, roles=(JobRole(name="worker", folder="0-worker", instances=2),))
-    status = JobStatus.so_far("RUNNING", "")
+    status = JobStatus.so_far("RUNNING", said(""))
     both = (sights.task(0, "RUNNING"), sights.task(1, "RUNNING"))
     shown = View(folder=folder, history=known, job_status=status, tasks=both)
     brought: list[tuple[tuple[str, int], ...]] = []
