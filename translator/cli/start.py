@@ -15,6 +15,9 @@ OTHERS_WRITE = 0o022
 def run() -> NoReturn:
     """Import the commands and run one. Ctrl-C during imports ends the process at once, without a message."""
     gc.disable()  # see `run` of the commands
+    # Plugins of pydantic in the user's Python are not ours: they cost time, and run code. A job may want its own.
+    environment = dict(os.environ)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     interrupts = signal.getsignal(signal.SIGINT)
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -23,7 +26,7 @@ def run() -> NoReturn:
 
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupts)
-    run_command()
+    run_command(environment)
 
 
 def keep_compiled_modules_private() -> None:

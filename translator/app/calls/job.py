@@ -95,7 +95,7 @@ class JobCalls(Calls):
         with self._call():
             folders = self._folders(jobs)
             try:
-                ends = wait_for_ends(self, folders, first=first, between=lambda: None, timeout=timeout)
+                ends = wait_for_ends(self, folders, first=first, between=lambda: False, timeout=timeout)
             except WaitTimeoutError:
                 opened = [open_job(folder) for folder in folders]
                 return job_views(self, refresh_all(self, opened, max_age=JobSites(self).interval()))

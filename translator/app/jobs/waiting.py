@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ...view.job import JobView
     from ..session import Session
 
-FIRST_TICK, TICK = 0.05, 0.5
+FIRST_TICK, TICK, EAGER_SECONDS = 0.05, 0.5, 2.0
+"""Seconds between two looks at first and later; for how long they come often, also after each new output."""
 """Seconds between two checks of files: few at first, because a job may start, print or end at once."""
 MAX_INTERVAL = 10.0
 CUT_SECONDS, MAX_LOGS = 120, 500
@@ -77,7 +78,7 @@ def wait_for_ends(
     first: bool = False,
     max_age: float | None = None,
     shortest: float = TICK,
-    between: Callable[[], object] | None = None,
+    between: Callable[[], bool] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
     reported: Callable[[JobView], object] = lambda _: None,
     explain: bool = True,
@@ -88,8 +89,9 @@ def wait_for_ends(
     """Wait for jobs and return how they ended, in their order; an error for a job that the backend has forgotten.
 
     With `first`, return the ended jobs after the first end. `reported` is called with each job that ends; `explain` as
-    in `job_view`. `between` may print; it is called twice a second, at first more often. Events report why a job
-    waits, and without `quiet` each earlier attempt. The logs of `tasks` are fetched from a remote login node.
+    in `job_view`. `between` may print, and returns whether it did; it is called twice a second, at first and after new
+    output more often. Events report why a job waits, and without `quiet` each earlier attempt. The logs of `tasks` are
+    fetched from a remote login node.
 
     The backend is polled at most every `max_age` seconds; None means the site's interval. If it does not answer, the
     wait continues. Raises InterruptedWaitError on Ctrl-C, and WaitTimeoutError after `timeout` seconds.
@@ -98,7 +100,7 @@ def wait_for_ends(
     pauses = _Pauses(JobSites(session) if max_age is None else max_age, shortest, explain)
     gc.enable()
     ends: dict[str, JobView | NotFoundError] = {}
-    tick = FIRST_TICK
+    tick, eager_until = FIRST_TICK, time.monotonic() + EAGER_SECONDS
     try:
         # A command that shows logs reports the next attempt itself.
         attempts = [ReportedAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
@@ -116,14 +118,15 @@ def wait_for_ends(
                         reported(end)
                 else:
                     waiter.fetch()
-            _show_news(between, progress, len(ends))
+            if _show_news(between, progress, len(ends)):
+                eager_until = time.monotonic() + EAGER_SECONDS
             if first and ends:
                 break
             if waiting:
                 if time.monotonic() >= until:
                     raise _time_is_up([waiter.name for waiter in waiting], len(folders), timeout)
                 time.sleep(tick)
-                tick = min(TICK, 2 * tick)
+                tick = FIRST_TICK if time.monotonic() < eager_until else min(TICK, 2 * tick)
     except KeyboardInterrupt:
         raise _interrupted([folder.name for folder in folders if folder.name not in ends]) from None
     finally:
@@ -153,14 +156,14 @@ def _time_is_up(names: Sequence[str], number: int, timeout: float | None) -> Wai
     return WaitTimeoutError(Diagnostic(code="E533", message=message, hint="run the same command to wait again"))
 
 
-def _show_news(between: Callable[[], object] | None, progress: Progress | None, ended: int) -> None:
-    """Print new output, then the progress."""
-    if between is not None:
-        if progress:
-            progress.clear()
-        between()
+def _show_news(between: Callable[[], bool] | None, progress: Progress | None, ended: int) -> bool:
+    """Print new output, then the progress. Return whether there was new output."""
+    if progress and between is not None:
+        progress.clear()
+    anything = between is not None and between()
     if progress:
         progress.show(ended)
+    return anything
 
 
 class Progress(Protocol):

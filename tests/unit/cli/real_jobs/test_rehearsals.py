@@ -79,7 +79,10 @@ def test_a_stall_needs_a_guard_that_ends_the_attempt(run: Runner, guard: str, ve
 @pytest.mark.parametrize(
     ("load", "says"),
     [
-        ("[ ! -e run/last ] || exit 3", "the second attempt ended before anything showed it: task w-0 failed with status 3"),
+        (
+            "[ ! -e run/last ] || exit 3",
+            "the second attempt ended before anything showed it: task w-0 failed with status 3",
+        ),
         ("exit 0", "the first attempt ended before 4 checkpoints and lines of progress: make the job longer"),
     ],
 )

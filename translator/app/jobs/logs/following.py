@@ -69,14 +69,14 @@ def follow_jobs(
     pages = [PageLines(session, job.folder) for job in jobs] if len(jobs) == 1 else []
     for number, job in enumerate(jobs):
 
-        def print_new(first: int = number) -> None:
+        def print_new(first: int = number) -> bool:
             # The wait itself fetches the logs of its job.
             for fetcher in fetchers[first + 1 :]:
                 fetcher()
-            for logs in opened[first:]:
-                logs.print_new()
+            anything = [logs.print_new() for logs in opened[first:]]
             for lines in pages:
                 lines.print_new()
+            return any(anything)
 
         ends = wait_for_ends(
             session,
