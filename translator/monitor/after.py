@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ..state.job_folder import JobFolder
-from ..view.reasons import reason
+from ..view.reasons import Reason, reason
 from .job_status import JobStatus
 from .transition import held_text, stopped
 
@@ -30,11 +30,11 @@ Fulfilment = Literal["fulfilled", "unfulfilled", "failed"]
 class Awaited(Struct, frozen=True, kw_only=True):
     """Hold the state of an awaited job; `failed` if it did not end as required.
 
-    `text` describes the state; `folder` is the job's folder, None if it was removed.
+    `why` describes a state that is not fulfilled; `folder` is the job's folder, None if it was removed.
     """
 
     fulfilment: Fulfilment
-    text: str
+    why: Reason | None = None
     folder: JobFolder | None = None
 
 
@@ -51,15 +51,15 @@ def may_begin(folder: JobFolder, known: History) -> bool:
 def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return the status of a job whose first attempt is not submitted, and its end if it never will be."""
     found = awaited(folder, known)
-    failed = [each.text for each in found if each.fulfilment == "failed"]
-    waits = [each.text for each in found if each.fulfilment == "unfulfilled"]
+    failed = "; ".join(str(each.why) for each in found if each.fulfilment == "failed")
+    waits = "; ".join(str(each.why) for each in found if each.fulfilment == "unfulfilled")
     if known.cancelled is not None:
         why = reason("cancelled before its submit", user=known.cancelled.user)
     elif failed:
-        why = reason("never submitted", jobs="; ".join(failed))
+        why = reason("never submitted", jobs=failed)
     else:
         kind = "it waits for jobs" if waits else "its dependencies are fulfilled"
-        return JobStatus.so_far("WAITING", reason(kind, jobs="; ".join(waits), held=held_text(known))), ()
+        return JobStatus.so_far("WAITING", reason(kind, jobs=waits, held=held_text(known))), ()
     return stopped(known, now, why)
 
 
@@ -67,23 +67,22 @@ def _state_of_dependency(folder: JobFolder, after: Dependency) -> Awaited:
     try:
         found = find_job(folder.path.parent, after.name, after.created_at)
     except OSError as error:
-        text = f"after {after.name}, whose journal cannot be read ({error.strerror or error})"
-        return Awaited(fulfilment="unfulfilled", text=text)
-    must = " has succeeded" if after.until == "succeeded" else " has ended"
+        why = reason("an awaited job cannot be read", job=after.name, error=error.strerror or error)
+        return Awaited(fulfilment="unfulfilled", why=why)
     if found is None:
-        text = f"it was to start after {after.name}{must}, and that job was removed"
-        return Awaited(fulfilment="fulfilled" if after.until == "ended" else "failed", text=text)
+        why = reason("an awaited job was removed", job=after.name, until=after.until)
+        return Awaited(fulfilment="fulfilled" if after.until == "ended" else "failed", why=why)
     place, other = found
     end = other.ended
     if end is None:
         cancelled = f"; {after.name} was cancelled" if other.cancelled is not None else ""
-        text = f"after {after.name}{must}{cancelled}"
-        return Awaited(fulfilment="unfulfilled", text=text, folder=place)
+        why = reason("an awaited job goes on", job=after.name, until=after.until, cancelled=cancelled)
+        return Awaited(fulfilment="unfulfilled", why=why, folder=place)
     if after.until == "ended" or end.state == "SUCCEEDED":
-        return Awaited(fulfilment="fulfilled", text=f"{after.name} is {end.state}", folder=place)
+        return Awaited(fulfilment="fulfilled", folder=place)
     code = f" (exit code {end.exit_code})" if end.exit_code else ""
-    text = f"it was to start after {after.name}{must}, and that job is {end.state}{code}"
-    return Awaited(fulfilment="failed", text=text, folder=place)
+    why = reason("an awaited job failed", job=after.name, until=after.until, state=end.state, code=code)
+    return Awaited(fulfilment="failed", why=why, folder=place)
 
 
 def find_job(jobs: Path, name: str, created_at: int) -> tuple[JobFolder, History] | None:
