@@ -298,7 +298,7 @@ def test_a_dependent_job_waits_for_all_retries_and_is_submitted_once(
     # The first attempt of the other fails, and is submitted again: that is no end.
     other, view = step(backend, one, two)
     assert (other.history.attempt, view.job_status.state, view.history.job_id) == (1, "WAITING", "")
-    assert view.job_status.reason == f"after alice~first has {until}"
+    assert view.job_status.reason == f"it starts when alice~first has {until}"
     assert [submission.attempt for submission in backend.submissions] == [1]
     one.result(1).write_bytes(one.result(0).read_bytes().replace(b'"failed"', b'"succeeded"').replace(b"255", b"0"))
     ended(backend, "101", "COMPLETED")
@@ -373,7 +373,7 @@ def test_a_cancelled_dependency_is_reported_before_its_end_is_recorded(tmp_path:
     view = stepped(two, FakeBackend(), NOW)
     assert (view.job_status.state, view.job_status.reason) == (
         "WAITING",
-        "after alice~first has succeeded; alice~first was cancelled",
+        "it starts when alice~first has succeeded; alice~first was cancelled",
     )
 
 

@@ -234,7 +234,7 @@ def test_a_refusal_after_the_job_id_is_ignored(tmp_path: Path) -> None:
 def test_a_hold_is_shown_before_submission(tmp_path: Path, held: str, words: str) -> None:
     folder = after_another(tmp_path, CREATED)
     folder.append(change(held=held))
-    assert stepped(folder, FakeBackend(), NOW).job_status.reason == f"after alice~first has ended{words}"
+    assert stepped(folder, FakeBackend(), NOW).job_status.reason == f"it starts when alice~first has ended{words}"
 
 
 def test_a_hold_of_the_next_retry_is_shown(tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ def test_a_job_waits_without_a_slurm_job_until_the_other_has_succeeded(
     assert (said.code, said.out) == (0, f"{ME}~demo-2 waits and will be submitted when {ME}~demo has succeeded\n")
     assert len(slurm.submissions) == 1
     status = run("status", "demo-2").out
-    assert f"reason           after {ME}~demo has succeeded\n" in status
+    assert f"reason           it starts when {ME}~demo has succeeded\n" in status
     assert "slurm            not submitted\n" in status
     document = json.loads(run("status", "demo-2", "--json").out)
     dependencies = [{"name": f"{ME}~demo", "until": "succeeded"}]
     assert [document[key] for key in ("state", "job_id", "dependencies")] == ["WAITING", None, dependencies]
-    run("submit", job, "--suffix", "-2").ends(4, f"WAITING, after {ME}~demo has succeeded")
+    run("submit", job, "--suffix", "-2").ends(4, f"WAITING, it starts when {ME}~demo has succeeded")
     finish(demo, slurm)
     assert json.loads(run("status", "demo-2", "--json").out)["job_id"] == "102"
     assert [submission.job for submission in slurm.submissions] == ["demo", "demo-2"]
