@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
+from paislurm.backends.slurm.states import ALLOCATED
+
 from ..plural import counted
 from ..state.changes import change_text
 from ..state.run_record import RunRecord
@@ -94,7 +96,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
         """
         last = self.attempts[-1] if self.is_between_attempts else None
         yield "job", self.name
-        yield "state", self.state_text + (" (between two attempts)" if last else "")
+        of_slurm = f" (Slurm: {self.backend_state})" if self.backend_state in ALLOCATED and not self.ended else ""
+        yield "state", self.state_text + (" (between two attempts)" if last else of_slurm)
         yield "stalled", self._stall_text()
         yield "reason", self.reason or ""
         yield "since", format_time(self.waits_began_at)
