@@ -90,6 +90,7 @@ class Asked(NamedTuple):
     """The request of a job after all changes, and by Slurm: its time limit in seconds, the GPUs of all its tasks."""
 
     account: str | None
+    qos: str | None
     time_limit: int | None
     job_gpus: int
     replaced: Mapping[str, str]
@@ -110,7 +111,7 @@ def asked_of(view: View, plan: KeptPlan | None = None) -> Asked:
         limit = seconds_of(options.get("time", ""))
     except ValueError:
         limit = None
-    return Asked(options.get("account") or None, limit, plan.gpu_count, replaced)
+    return Asked(options.get("account") or None, options.get("qos") or None, limit, plan.gpu_count, replaced)
 
 
 def job_view(
@@ -154,6 +155,7 @@ def job_view(
         roles=tuple(_roles(view)),
         tasks=tuple(_with_scripts(view, placed, placed if tasks is None else tasks)),
         account=asked.account,
+        qos=asked.qos,
         replaced_options=asked.replaced,
         backend_notes=known.notes or None,
         job_gpus=asked.job_gpus,

@@ -69,6 +69,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
     """The tasks."""
     account: str | None = None
     """The account that is charged; None if Slurm has not shown the user's default."""
+    qos: str | None = None
+    """The QOS that the job file, the site profile, the shell or `update` requests; None without one."""
     replaced_options: Mapping[str, str] = field(default_factory=dict)
     """The requested `partition`, `account` and `time` that Slurm, or a rule of the site, has replaced."""
     backend_notes: str | None = None
@@ -112,6 +114,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
         yield self.backend or "backend", self._backend_text()
         yield "virtual cluster", self.virtual_cluster or ""
         yield from self._option_facts()
+        yield "QOS", self.qos or ""
         yield "GPUs", str(self.job_gpus or "")
         yield "note", self.backend_notes or ""
         if (earlier := len(self.changes) - SHOWN) > 0:

@@ -37,7 +37,9 @@ pytestmark = pytest.mark.usefixtures("slurm", "folder")
 def test_status_shows_the_latest_requested_options(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
     plan = {
-        "components": [{"directives": [["time", "01:30:00"], ["account", "deep"], ["no-requeue", None]]}],
+        "components": [
+            {"directives": [["time", "01:30:00"], ["account", "deep"], ["qos", "long"], ["no-requeue", None]]}
+        ],
         "roles": [
             {"name": "a", "resources": {"gpus": 4}, "slots": 2},
             {"name": "b", "resources": {"gpus": 1}, "slots": 3},
@@ -45,11 +47,11 @@ def test_status_shows_the_latest_requested_options(run: Runner, slurm: FakeBacke
     }
     (folder.path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     said = run("status", "demo").out
-    for name, value in (("account", "deep"), ("time limit", "01:30:00"), ("GPUs", "11")):
+    for name, value in (("account", "deep"), ("time limit", "01:30:00"), ("QOS", "long"), ("GPUs", "11")):
         assert re.search(rf"^{name} +{value}$", said, re.MULTILINE)
     folder.append(Changed(happened_at=NOW, attempt=0, user="me", job_id="7", values={"time": "2:00:00"}, old_values={}))
     known = run.json("status", "demo")
-    assert (known["time_limit"], known["account"], known["job_gpus"]) == (7200, "deep", 11)
+    assert [known[name] for name in ("time_limit", "account", "qos", "job_gpus")] == [7200, "deep", "long", 11]
 
 
 def test_a_waiting_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
