@@ -120,7 +120,7 @@ EFFECTS = {
     "signal",
     "datetime",
 }
-PLAIN = {("datetime", "timedelta")}
+PLAIN = {("datetime", "timedelta"), ("signal", "Signals")}
 """Names of such modules that have no effects."""
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Callable, Sequence
+from signal import Signals
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -142,9 +142,9 @@ def _status(text: str) -> int:
     if not text[-1].isalpha():
         return int(text)
     name = f"SIG{text.upper().removeprefix('SIG')}"
-    if name not in signal.Signals.__members__:
+    if name not in Signals.__members__:
         raise _NoEventError(f"{text} is no signal")
-    return 128 + signal.Signals[name]
+    return 128 + Signals[name]
 
 
 def _stall(found: re.Match[str], words: Words) -> Event:
