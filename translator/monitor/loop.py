@@ -16,10 +16,11 @@ from .attempt import again_at
 from .folder_watch import FolderWatch
 from .job_files import is_nearly_spent, may_fail_to_begin, needs_answer
 from .job_site import with_problem
-from .job_status import RESULT_LAG
+from .job_status import RESULT_LAG, is_anothers
 from .poll import Opened, open_job
 from .polling.shared_results import NOT_ASKED, asking
 from .reconcile import needs_user, reconcile
+from .verdict import REUSED_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -127,6 +128,9 @@ class Monitor:
                 if not fresh:
                     # The job may be new. A fresh step has used the intervals of all jobs.
                     self._interval = min(self._interval, self._interval_of(view.history))
+                if is_anothers(view.observation):
+                    # Only a poll after that time ends it.
+                    self._interval = min(self._interval, REUSED_SECONDS)
                 self._schedule_check(view, now)
             elif view.history.ended is None:
                 self._ignored.add(name)

@@ -19,8 +19,8 @@ from paislurm.translator.monitor.loop import DEPENDENCY_CHECK_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.polling.shared_results import PollResult
 from paislurm.translator.state.job_folder import Store
-from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import RetryPolicy
+from paislurm.translator.state.journal import append, read
+from paislurm.translator.state.records import Ended, Retry, RetryPolicy
 
 from .jobs import (
     CREATED,
@@ -287,6 +287,21 @@ def test_poll_intervals_grow_while_nothing_changes(tmp_path: Path) -> None:
     monitor(tmp_path, slurm, clock, [], interval=120).run(sleep=clock.sleep)
     bounds, pauses = [99, 6, 11, 21, 41, 81, 121, 121], slurm.pauses
     assert all(bound <= pause <= 1.1 * bound + 2 for bound, pause in zip(bounds, pauses[:8], strict=True)), pauses
+
+
+def test_a_job_whose_number_is_another_jobs_is_polled_again_after_a_minute(tmp_path: Path) -> None:
+    """Also if polls are rare, because another job's cause does not come."""
+    cut = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED, name="alice~cut")
+    leave_result(cut, outcome="interrupted", exitCode=-101)
+    lost = job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id="8"), name="alice~lost")
+    claim(lost, "8", NOW - 1)
+    other = observed("RUNNING", job_id="8", tag="paislurm-2")
+    clock = Clock(t2000=lambda: slurm.observations.update({other.job_id: other}), t4000=lambda: ended(slurm))
+    slurm = Timed(clock, observed("RUNNING"), observed("RUNNING", job_id="8"))
+    monitor(tmp_path, slurm, clock, [], interval=300).run(sleep=clock.sleep)
+    first = next(at for at in slurm.asked if at >= 2000)
+    (end,) = (record for record in read(lost.journal).records if isinstance(record, Ended | Retry))
+    assert (end.exit_code, 60 <= end.happened_at - NOW - first <= 70) == (-101, True), (end, slurm.asked)
 
 
 def test_local_jobs_are_polled_often_while_there_are_no_others(tmp_path: Path) -> None:
