@@ -16,6 +16,7 @@ from tests.cluster.versions import slurm_of
 
 from .checker import check
 from .driver import Driver, say
+from .ends import SERIES, play_ends
 from .evidence import collect, read
 from .faults import Faults
 from .people import Plan
@@ -27,6 +28,7 @@ def main() -> int:
     parser.add_argument("--operations", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-faults", action="store_true", help="no process is killed, and no service goes away")
+    parser.add_argument("--ends", choices=SERIES, help="play ends from outside, on a site of this kind, instead")
     parser.add_argument("--check", type=Path, metavar="FOLDER", help="check what a history has left")
     words = parser.parse_args()
     if words.check:
@@ -35,10 +37,10 @@ def main() -> int:
     if slurm is None:
         parser.error(f"the tests have Slurm {', '.join(map(slurm_of, SLURMS))}")
     plan = Plan(operations=words.operations, seed=words.seed, faults=not words.no_faults)
-    cluster = Cluster(default_instance(slurm, KINDS["logins"]))
+    cluster = Cluster(default_instance(slurm, KINDS["" if words.ends else "logins"]))
     cluster.up()
     install_checkout(cluster.instance)
-    return play(cluster, plan)
+    return play_ends(cluster, words.ends) if words.ends else play(cluster, plan)
 
 
 def play(cluster: Cluster, plan: Plan) -> int:
