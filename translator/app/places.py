@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from ..files.names import JOB_FILE
 from ..files.reading import read_end
 from ..state.kept_plan import MAX_BYTES, KeptRole, kept_plan
 from ..state.parsed import parse_int
 from ..state.task_reports import read_peers
+from ..view import task as task_view
 from ..view.task import WebPage
 
 if TYPE_CHECKING:
@@ -24,24 +24,10 @@ if TYPE_CHECKING:
 
 
 def with_places(view: View) -> tuple[TaskView, ...]:
-    """Return the tasks of the last attempt, the started ones with their addresses and ports.
-
-    The source is the result for an ended task, else the files of the nodes.
-    """
+    """Return the tasks of the last attempt, the started ones with their addresses and ports."""
     known = view.history
-    begun = [task for task in view.tasks if task.started_at is not None]
-    kept = {(task.role, task.index): task for task in view.result.tasks if task.address} if view.result else {}
-    positions = {role.name: position for position, role in enumerate(known.roles)}
-    is_kept = all((task.role, task.index) in kept for task in begun)
-    peers = {} if is_kept else read_peers(view.folder.reports(known.attempt))
-
-    def placed(task: TaskView) -> TaskView:
-        found = kept.get((task.role, task.index)) or peers.get((positions.get(task.role, -1), task.index))
-        if found is None or task.started_at is None:
-            return task
-        return replace(task, node_address=found.address or None, ports_by_label=found.ports)
-
-    return tuple(map(placed, view.tasks))
+    peers = partial(read_peers, view.folder.reports(known.attempt))
+    return task_view.with_places(view.tasks, known.roles, view.result, peers)
 
 
 TITLES: Mapping[str, str] = {"tensorboard": "TensorBoard", "jupyter": "Jupyter", "notebook": "Jupyter"}

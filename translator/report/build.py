@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import slurms_word
 
@@ -13,11 +13,11 @@ from ..exit_codes.table import ExitTable
 from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
 from ..state.result import reported_behaviour
-from ..state.task_reports import Report
+from ..state.task_reports import Peer, Report
 from ..times import aware, seconds_since_1970
 from ..view.states import state_of
-from ..view.task import task_views
-from .model import AttemptEntry, TaskEntry, segments, task_segments
+from ..view.task import task_views, with_places
+from .model import AttemptEntry, segments, task_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,24 +32,15 @@ if TYPE_CHECKING:
     from ..state.task_reports import ScriptRun
     from ..view.states import State
     from ..view.task import TaskView
+    from .model import Segment
 
 
 DETAILED = 5
 """The number of attempts, the newest, whose tasks a report shows."""
 
 
-class Endpoint(NamedTuple):
-    """The address of a task's node, and the ports of the task by port label."""
-
-    address: str
-    ports: Mapping[str, tuple[int, ...]]
-
-
-NO_ENDPOINT = Endpoint("", {})
-
-
 class AttemptFiles(Struct, frozen=True, kw_only=True):
-    """The files of an attempt: `runs` and `scripts` by role folder and index, `endpoints` by role and index.
+    """The files of an attempt: `runs` and `scripts` by role folder and index, `peers` by role position and index.
 
     `allocated` and `usages` are of Slurm's accounting: pairs of a component and its allocation; usages by role.
     """
@@ -58,7 +49,7 @@ class AttemptFiles(Struct, frozen=True, kw_only=True):
     result: Result | None = None
     runs: Mapping[str, Mapping[int, tuple[Report, ...]]] = field(default_factory=dict)
     scripts: Mapping[str, Mapping[int, tuple[ScriptRun, ...]]] = field(default_factory=dict)
-    endpoints: Mapping[tuple[str, int], Endpoint] = field(default_factory=dict)
+    peers: Mapping[tuple[int, int], Peer] = field(default_factory=dict)
     allocated: Sequence[tuple[int, Allocated]] = ()
     usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
@@ -98,7 +89,8 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
     began = _first(*(outcome.started_at for outcome in outcomes), *running)
     decided = _first(*(outcome.ended_at for outcome in outcomes))
     until = decided if ended else evidence.now
-    tasks = tuple(_tasks(files, evidence.history.roles, began=began, decided=decided, until=until, ended=ended))
+    tasks = _tasks(files, evidence.history.roles, ended=ended)
+    folders = {role.name: role.folder for role in evidence.history.roles}
     starts = [int(task.started_at.timestamp()) for task in tasks if task.started_at is not None]
     ends = [int(task.ended_at.timestamp()) for task in tasks if task.ended_at is not None]
     ended_at = max(ends, default=decided) if decided is None else max([decided, *ends])
@@ -125,6 +117,10 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
             ends=ended_at if ended else evidence.now,
         ),
         tasks=tasks,
+        timelines={
+            task.name: _timeline(files, folders[task.role], task, began=began, decided=decided, until=until)
+            for task in tasks
+        },
         usages=files.usages,
     )
 
@@ -140,43 +136,26 @@ def _reasons(observed: Iterable[Observed]) -> Iterable[str]:
             yield from (reason for reason in reasons_of(record) if reason not in ("", "None"))
 
 
-def _tasks(
-    files: AttemptFiles,
-    roles: tuple[JobRole, ...],
-    *,
-    began: int | None,
-    decided: int | None,
-    until: int | None,
-    ended: bool,
-) -> Iterable[TaskEntry]:
-    """Yield the tasks of an attempt in the order of the job file."""
-    folders = {role.name: role.folder for role in roles}
+def _tasks(files: AttemptFiles, roles: tuple[JobRole, ...], *, ended: bool) -> tuple[TaskView, ...]:
+    """Return the tasks of an attempt in the order of the job file, from the start of their first run."""
+    first = {
+        f"{role.name}-{index}": runs[0] for role in roles for index, runs in files.runs.get(role.folder, {}).items()
+    }
     last = {folder: {index: runs[-1] for index, runs in of_role.items()} for folder, of_role in files.runs.items()}
-    for view in task_views(roles, files.result, last, ended=ended):
-        folder = folders[view.role]
-        runs = files.runs.get(folder, {}).get(view.index, ())
-        scripts = files.scripts.get(folder, {}).get(view.index, ())
-        place = files.endpoints.get((view.role, view.index), NO_ENDPOINT)
-        yield TaskEntry(
-            **asdict(
-                replace(
-                    view,
-                    started_at=aware(runs[0].started) if runs else view.started_at,
-                    node_address=place.address or None,
-                    ports_by_label=place.ports,
-                )
-            ),
-            task_attempts=max(len(runs), 1) if view.started_at is not None else 0,
-            segments=tuple(
-                task_segments(
-                    runs or _only_run(view),
-                    scripts,
-                    began=began,
-                    decided=decided,
-                    ends=seconds_since_1970(view.ended_at) or until,
-                )
-            ),
-        )
+    tasks = with_places(task_views(roles, files.result, last, ended=ended), roles, files.result, lambda: files.peers)
+    return tuple(
+        replace(task, started_at=aware(first[task.name].started)) if task.name in first else task for task in tasks
+    )
+
+
+def _timeline(
+    files: AttemptFiles, folder: str, task: TaskView, *, began: int | None, decided: int | None, until: int | None
+) -> tuple[Segment, ...]:
+    """Return the phases of a task."""
+    runs = files.runs.get(folder, {}).get(task.index, ())
+    scripts = files.scripts.get(folder, {}).get(task.index, ())
+    ends = seconds_since_1970(task.ended_at) or until
+    return tuple(task_segments(runs or _only_run(task), scripts, began=began, decided=decided, ends=ends))
 
 
 def _only_run(view: TaskView) -> tuple[Report, ...]:

@@ -13,7 +13,8 @@ from .model import PHASES, segments
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .model import AttemptEntry, JobReport, Segment, TaskEntry
+    from ..view.task import TaskView
+    from .model import AttemptEntry, JobReport, Segment
 
 MAX_TASKS = 40
 """The most tasks with a row each. In larger attempts, tasks of a role that did not fail share one row per state."""
@@ -71,7 +72,7 @@ def tasks_gantt(attempt: AttemptEntry) -> Gantt:
     bars: list[Bar] = []
     marks: list[Mark] = []
     for row, tasks in _rows_by_state(attempt.tasks) if many else ((task.name, [task]) for task in attempt.tasks):
-        parts = tasks[0].segments if len(tasks) == 1 else _merged_segments(tasks)
+        parts = attempt.timelines[tasks[0].name] if len(tasks) == 1 else _merged_segments(attempt, tasks)
         rows.append(row)
         bars += _bars(row, parts, start)
         if len(tasks) == 1:
@@ -103,7 +104,7 @@ def short_names(reports: Sequence[JobReport]) -> dict[str, str]:
 
 
 def _start(attempt: AttemptEntry) -> int:
-    begins = [part.begins for task in attempt.tasks for part in task.segments]
+    begins = [part.begins for parts in attempt.timelines.values() for part in parts]
     return min(begins, default=attempt.started_at or 0)
 
 
@@ -120,9 +121,9 @@ def _mark(row: str, parts: Sequence[Segment], start: int, state: str, code: int 
         yield Mark(row=row, at=at, text=f"{state.lower()} {code}" if failed else "stopped", failed=failed)
 
 
-def _rows_by_state(tasks: Sequence[TaskEntry]) -> Iterator[tuple[str, list[TaskEntry]]]:
+def _rows_by_state(tasks: Sequence[TaskView]) -> Iterator[tuple[str, list[TaskView]]]:
     """Yield rows role by role: one for each failed task, then one for each other state."""
-    by_role: defaultdict[str, defaultdict[str, list[TaskEntry]]] = defaultdict(lambda: defaultdict(list))
+    by_role: defaultdict[str, defaultdict[str, list[TaskView]]] = defaultdict(lambda: defaultdict(list))
     for task in tasks:
         by_role[task.role][task.state].append(task)
     for role, by_state in by_role.items():
@@ -134,9 +135,9 @@ def _rows_by_state(tasks: Sequence[TaskEntry]) -> Iterator[tuple[str, list[TaskE
             yield f"{role}: {len(found)} {state.lower()}", found
 
 
-def _merged_segments(tasks: Sequence[TaskEntry]) -> list[Segment]:
+def _merged_segments(attempt: AttemptEntry, tasks: Sequence[TaskView]) -> list[Segment]:
     """Merge the phases of several tasks; each phase starts when the first task enters it."""
-    parts = [part for task in tasks for part in task.segments]
+    parts = [part for task in tasks for part in attempt.timelines[task.name]]
     first = {phase: min((p.begins for p in parts if p.phase == phase), default=None) for phase in PHASES}
     return list(segments(*first.items(), ends=max((part.ends for part in parts), default=None)))
 

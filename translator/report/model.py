@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct, field
 
-from ..view.task import TaskView
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from ..state.task_reports import Report, ScriptRun
     from ..view.job import JobView
     from ..view.states import State
+    from ..view.task import TaskView
 
 
 Phase = Literal["waiting", "staging", "running", "stopping"]
@@ -32,18 +31,12 @@ class Segment(Struct, frozen=True, kw_only=True):
     ends: int
 
 
-class TaskEntry(TaskView, frozen=True, kw_only=True):
-    """A task in one attempt of its job; `task_attempts` counts its runs, and `started_at` is the start of the first."""
-
-    task_attempts: int
-    segments: tuple[Segment, ...] = ()
-
-
 class AttemptEntry(Struct, frozen=True, kw_only=True):
     """An attempt of a job. `retry_rule` is the reason for the next attempt, "" without one.
 
-    `waited_for` are the backend's reasons for not starting it; `exit` explains its exit code. `usages` are the
-    average resources that the tasks of each role used, from Slurm's accounting.
+    `waited_for` are the backend's reasons for not starting it; `exit` explains its exit code. `tasks` begin with their
+    first run; `timelines` are their phases by name. `usages` are the average resources that the tasks of each role
+    used, from Slurm's accounting.
     """
 
     number: int
@@ -60,7 +53,8 @@ class AttemptEntry(Struct, frozen=True, kw_only=True):
     started_at: int | None
     ended_at: int | None
     segments: tuple[Segment, ...]
-    tasks: tuple[TaskEntry, ...]
+    tasks: tuple[TaskView, ...]
+    timelines: Mapping[str, tuple[Segment, ...]]
     usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
 

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from paislurm.backends.slurm.steps import StepUsage
 
     from ..times import Time
+    from ..view.task import TaskView
     from .chart_rows import Gantt
     from .charts import DrawnGantt
-    from .model import AttemptEntry, JobReport, TaskEntry
+    from .model import AttemptEntry, JobReport
 
 _FOLDER = "templates/report"
 ELSEWHERE = ("job", "state", "reason", "submitted", "parameters")
@@ -103,9 +104,9 @@ def _gantt(gantt: Gantt, title: str) -> Chart | None:
     return Chart(one_line(title), drawings) if gantt.bars else None
 
 
-def by_role(tasks: Sequence[TaskEntry]) -> list[tuple[str, list[TaskEntry], str]]:
+def by_role(tasks: Sequence[TaskView]) -> list[tuple[str, list[TaskView], str]]:
     """Return each role with its tasks and the number of tasks in each state, as text."""
-    roles: defaultdict[str, list[TaskEntry]] = defaultdict(list)
+    roles: defaultdict[str, list[TaskView]] = defaultdict(list)
     for task in tasks:
         roles[task.role].append(task)
     return [(role, found, counts_text(task.state for task in found)) for role, found in roles.items()]
@@ -127,7 +128,7 @@ def span(begins: int | Time | None, ends: int | Time | None) -> str:
     return duration_text(None if since is None or until is None else until - since)
 
 
-def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
+def usage_text(usage: StepUsage, tasks: Sequence[TaskView]) -> str:
     """Return the average resources that a task of a role used, as text."""
     lasted = [(task.ended_at - task.started_at).total_seconds() for task in tasks if task.started_at and task.ended_at]
     seconds = sum(lasted) / len(lasted) if lasted else 0

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..state.parsed import host_or_empty
 from ..state.task_reports import ScriptPhase
@@ -14,9 +15,11 @@ from ..times import Time, aware
 from .states import TASK_STOPPED, State
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from ..state.records import JobRole
     from ..state.result import Result, TaskResult
-    from ..state.task_reports import Report
+    from ..state.task_reports import Peer, Report
 
 
 class TaskScript(Struct, frozen=True, kw_only=True):
@@ -150,6 +153,31 @@ def task_views(
         return _reported_task(role.name, index, reports.get(role.folder, {}).get(index), ended=ended)
 
     return tuple(view(role, index) for role in roles for index in range(role.instances))
+
+
+def with_places(
+    tasks: Sequence[TaskView],
+    roles: Sequence[JobRole],
+    result: Result | None,
+    peers: Callable[[], Mapping[tuple[int, int], Peer]],
+) -> tuple[TaskView, ...]:
+    """Return the tasks of an attempt, the started ones with their addresses and ports.
+
+    The source is the result for an ended task, else the files of the nodes, which `peers` reads if it must, by the
+    position of the role and the index.
+    """
+    begun = {task.name for task in tasks if task.started_at is not None}
+    kept = {f"{task.role}-{task.index}": task for task in result.tasks if task.address} if result else {}
+    positions = {role.name: position for position, role in enumerate(roles)}
+    others = peers() if begun - kept.keys() else {}
+
+    def placed(task: TaskView) -> TaskView:
+        found = kept.get(task.name) or others.get((positions.get(task.role, -1), task.index))
+        if found is None or task.name not in begun:
+            return task
+        return replace(task, node_address=found.address or None, ports_by_label=found.ports)
+
+    return tuple(map(placed, tasks))
 
 
 def _ended_task(task: TaskResult, *, ended: bool) -> TaskView:

@@ -13,7 +13,7 @@ from ...errors import BackendError
 from ...monitor.job_files import result_of
 from ...monitor.status import backend_state
 from ...report.attempt_use import attempt_uses
-from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, attempt_entries
+from ...report.build import DETAILED, AttemptFiles, JobEvidence, attempt_entries
 from ...report.model import JobReport, Tail
 from ...state.journal import read
 from ...state.kept_plan import KeptPlan, kept_plan
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ...state.records import JobRole
     from ...state.result import Result, TaskResult
     from ...view.cost import AttemptUse
     from ..session import Session
@@ -135,26 +134,10 @@ def _fetch_logs(session: Session, view: View, attempts: Sequence[AttemptFiles]) 
 
 
 def _with_scripts(view: View, files: AttemptFiles) -> AttemptFiles:
-    """Return the files of an attempt with the scripts of its hooks and the endpoints of its tasks."""
+    """Return the files of an attempt with the scripts of its hooks and the places of its tasks."""
     folder, roles, number = view.folder, view.history.roles, files.number
     scripts = {role.folder: read_scripts(folder.scripts(number, role)) for role in roles}
-    return replace(files, scripts=scripts, endpoints=_endpoints(folder, number, roles, files.result))
-
-
-def _endpoints(
-    folder: JobFolder, number: int, roles: Sequence[JobRole], result: Result | None
-) -> dict[tuple[str, int], Endpoint]:
-    """Return the endpoints of tasks from the result, else from the reports, which are deleted at the end."""
-    names = {position: role.name for position, role in enumerate(roles)}
-    found: dict[tuple[str, int], Endpoint] = {
-        (names[role], index): Endpoint(peer.address, peer.ports)
-        for (role, index), peer in read_peers(folder.reports(number)).items()
-        if role in names
-    }
-    for task in result.tasks if result else ():
-        if task.address:
-            found[task.role, task.index] = Endpoint(task.address, task.ports)
-    return found
+    return replace(files, scripts=scripts, peers=read_peers(folder.reports(number)))
 
 
 MAX_TASKS, MAX_LINES, MAX_BYTES = 8, 40, 16 << 10
