@@ -53,3 +53,17 @@ def memory_text(mib: int | None) -> str:
     if mib is None:
         return "-"
     return f"{mib} MiB" if mib < 1024 else f"{mib / 1024:.1f} GiB"
+
+
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
+_NEXT, _SHORT = 1024, 10
+
+
+def size_text(size: int) -> str:
+    """Return bytes in a readable unit: `40 KiB`, `1.2 GiB`."""
+    amount = size / _NEXT
+    for unit in _UNITS:
+        if amount < _NEXT or unit == _UNITS[-1]:
+            break
+        amount /= _NEXT
+    return f"{amount:.1f} {unit}" if 0 < amount < _SHORT else f"{amount:.0f} {unit}"

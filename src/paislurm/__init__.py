@@ -4,8 +4,8 @@
     >>> run = paislurm.submit("job.yaml", parameters={"lr": 0.1})
     >>> run.wait().state, run.logs("worker-0")
 
-    >>> there = paislurm.Client(home="/shared/me/jobs", site="/etc/paislurm/big.yaml")
-    >>> print(there.compile("job.yaml").script)
+    >>> there = paislurm.Session(home="/shared/me/jobs", site="/etc/paislurm/big.yaml")
+    >>> print(there.compiler.compile("job.yaml").script)
 
 `__all__` is the public API. Each name is imported on its first use.
 """
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from paislurm.translator.app.call_log import SlurmCalls as SlurmCalls
 
     from .translator.app.checking import Converted as Converted
-    from .translator.app.client import Client as Client
-    from .translator.app.client import JobRun as JobRun
-    from .translator.app.client import cancel as cancel
-    from .translator.app.client import check as check
-    from .translator.app.client import compile as compile  # noqa: A004
-    from .translator.app.client import find as find
-    from .translator.app.client import jobs as jobs
-    from .translator.app.client import load as load
-    from .translator.app.client import logs as logs
-    from .translator.app.client import status as status
-    from .translator.app.client import submit as submit
-    from .translator.app.client import wait as wait
     from .translator.app.estimate.estimate import StartEstimate as StartEstimate
     from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
     from .translator.app.jobs.removal import Removal as Removal
@@ -41,12 +29,25 @@ if TYPE_CHECKING:
     from .translator.app.rehearsal.resuming import Rehearsals as Rehearsals
     from .translator.app.runs.comparing import Differences as Differences
     from .translator.app.scripts import Runtime as Runtime
+    from .translator.app.session import Session as Session
     from .translator.app.site.ask import ProbeOptions as ProbeOptions
     from .translator.app.site.check import CheckedJobs as CheckedJobs
     from .translator.app.site.check import CheckedProfile as CheckedProfile
     from .translator.app.site.detecting import DetectedSite as DetectedSite
     from .translator.app.site.in_force import SiteInForce as SiteInForce
     from .translator.app.tasks.port_forward import PortForward as PortForward
+    from .translator.app.update import UpdatedJob as UpdatedJob
+    from .translator.app.use_cases.run import JobRun as JobRun
+    from .translator.app.use_cases.run import cancel as cancel
+    from .translator.app.use_cases.run import check as check
+    from .translator.app.use_cases.run import compile as compile  # noqa: A004
+    from .translator.app.use_cases.run import find as find
+    from .translator.app.use_cases.run import jobs as jobs
+    from .translator.app.use_cases.run import load as load
+    from .translator.app.use_cases.run import logs as logs
+    from .translator.app.use_cases.run import status as status
+    from .translator.app.use_cases.run import submit as submit
+    from .translator.app.use_cases.run import wait as wait
     from .translator.errors import BackendError as BackendError
     from .translator.errors import Diagnostic as Diagnostic
     from .translator.errors import FolderError as FolderError
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from .translator.job import Job as Job
     from .translator.pipeline import Compiled as Compiled
     from .translator.pipeline import compile_job as compile_job
+    from .translator.planning.placement.place import JobPlacement as JobPlacement
     from .translator.planning.plan import Plan as Plan
     from .translator.rendering.provenance import Origin as Origin
     from .translator.rendering.verify import Verified as Verified
@@ -78,7 +80,6 @@ _MODULES = {
     "app.call_log": "SlurmCalls",
     "app.checking": "Converted",
     "app.scripts": "Runtime",
-    "app.client": "Client JobRun cancel check compile find jobs load logs status submit wait",
     "app.estimate.estimate": "StartEstimate",
     "app.exit_meaning": "ExitMeaning",
     "app.nodes": "NodeLine NodeList",
@@ -90,13 +91,17 @@ _MODULES = {
     "app.site.check": "CheckedJobs CheckedProfile",
     "app.site.detecting": "DetectedSite",
     "app.site.in_force": "SiteInForce",
+    "app.session": "Session",
     "app.tasks.port_forward": "PortForward",
+    "app.update": "UpdatedJob",
+    "app.use_cases.run": "JobRun cancel check compile find jobs load logs status submit wait",
     "errors": (
         "BackendError Diagnostic FolderError InterruptedWaitError NotFoundError PaislurmError PlanError ProtocolError "
         "RejectedError SiteError UnreachableError UsageError"
     ),
     "job": "Job",
     "pipeline": "Compiled compile_job",
+    "planning.placement.place": "JobPlacement",
     "planning.plan": "Plan",
     "rendering.provenance": "Origin",
     "rendering.verify": "Verified",

@@ -168,7 +168,7 @@ class People:
     def update(self, name: str) -> None:
         session = self.session()
         folder = session.store.find(name, user=session.user)
-        done, errors = update_jobs(session, [folder], {"retries": str(BUDGET)}, several=False)
+        done, errors = update_jobs(session, [folder], {"retries": str(BUDGET)})
         if any(each.changes for each in done):
             self.witness.must_have_written(Changed, f"told: {done[0].message}")
         for error in errors:

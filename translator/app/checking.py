@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import Diagnostic, PlanError, ProtocolError
-from .input.job_input import check_source, shown_name, text_of
+from .input.job_input import check_source, read_source, shown_name, text_of
+from .output_file import write_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from ..reading.document import Value
     from .input.source import Source
     from .session import Session
 
@@ -56,13 +59,14 @@ class Converted(Struct, frozen=True, kw_only=True):
     """The job file."""
     diagnostics: tuple[Diagnostic, ...]
     """Warnings about changes in behaviour."""
-
-
-class ConvertedFile(Converted, frozen=True, kw_only=True):
-    """A converted job file, and where it was written."""
-
     file: str | None
-    """The written file; None if the text is printed."""
+    """The written file; None if the text is only returned."""
+
+
+def check(session: Session, source: Source) -> CheckedJob:
+    """Return the name and the warnings of a job file. Raises ProtocolError, SiteError and PlanError."""
+    compiled, warnings = check_source(session, source)
+    return CheckedJob(job=compiled.job.name, diagnostics=tuple(warnings))
 
 
 def check_each(session: Session, sources: Iterable[Source]) -> Iterator[CheckedFile]:
@@ -70,15 +74,15 @@ def check_each(session: Session, sources: Iterable[Source]) -> Iterator[CheckedF
     for source in sources:
         file = shown_name(source.file)
         try:
-            compiled, warnings = check_source(session, source)
+            checked = check(session, source)
         except (ProtocolError, PlanError) as error:
             yield CheckedFile(file=file, job=None, exit_status=error.exit_code, diagnostics=error.diagnostics)
         else:
-            yield CheckedFile(file=file, job=compiled.job.name, exit_status=0, diagnostics=tuple(warnings))
+            yield CheckedFile(file=file, job=checked.job, exit_status=0, diagnostics=checked.diagnostics)
 
 
-def convert(source: Source) -> Converted:
-    """Convert a job file of protocol v1 (JSON) to protocol v2 (YAML) without its comments.
+def convert(source: Source, output: str | os.PathLike[str] | None = None) -> Converted:
+    """Convert a job file of protocol v1 (JSON) to protocol v2 (YAML) without its comments; write it to `output`.
 
     Raises ProtocolError for a file with errors, and for a file of protocol v2.
     """
@@ -99,4 +103,32 @@ def convert(source: Source) -> Converted:
     checked = validate(document)
     text, changed = converted(checked.job, document.mapping(("extras",)), source=PurePath(name).name)
     located = (replace(each, location=document.location(path_of(each.path), key=True)) for each in changed)
-    return Converted(job=checked.job.name, text=text, diagnostics=(*checked.warnings, *located))
+    if output is not None:
+        write_output(Path(output), text.encode())
+    file = None if output is None else os.fspath(output)
+    return Converted(job=checked.job.name, text=text, diagnostics=(*checked.warnings, *located), file=file)
+
+
+def declared_parameters(file: str) -> Mapping[str, Value]:
+    """Return the parameters that a job file declares. Raises ProtocolError for a file that cannot be parsed."""
+    from ..reading.read import read
+
+    found = read(read_source(file), file=file).mapping(("parameters",))
+    return {str(name): value for name, value in found.items()}
+
+
+def schema_of(what: str) -> dict[str, Any]:
+    """Return the JSON Schema of job files of protocol `v1` or `v2`, or of a `site` profile."""
+    from ..validation.json_schema import json_schema
+
+    if what == "v1":
+        from ..protocol.v1.schema import JobFileV1
+
+        return json_schema(JobFileV1, "OpenPAI job, protocol v1")
+    if what == "site":
+        from ..site.profile import Site
+
+        return json_schema(Site, "Site profile of paislurm")
+    from ..protocol.v2.schema import JobFile
+
+    return json_schema(JobFile, "OpenPAI job, protocol v2")

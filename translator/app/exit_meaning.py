@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from ..errors import Diagnostic, NotFoundError, did_you_mean
+from ..errors import Diagnostic, NotFoundError, PaislurmError, did_you_mean
 from ..exit_codes.advice import UNLISTED, advice, retry_rule
 from ..exit_codes.table import UNEXPLAINED, Behaviour, ExitTable, code_of_status, conditions
 from ..monitor.job_status import FOLDER_NOT_SHARED
@@ -159,6 +159,18 @@ def explain_exit(session: Session, what: str | int, site: str | os.PathLike[str]
     Raises NotFoundError for another word.
     """
     return explained(str(what), ExitTable(find_site(session, None if site is None else str(site)).exit_rows))
+
+
+def exit_words(session: Session, site: str | None = None) -> list[str]:
+    """Return Slurm's states, and the names and numbers of exit codes; without the rows of a wrong site profile."""
+    from paislurm.backends.slurm.states import STATES
+
+    try:
+        rows = find_site(session, site).exit_rows
+    except PaislurmError:
+        rows = ()
+    codes = ExitTable(rows).codes
+    return [*STATES, *(row.phrase for row in codes.values()), *map(str, codes)]
 
 
 def explained(what: str, table: ExitTable) -> Explanation:

@@ -19,7 +19,7 @@ from ..state.result import read_stall
 from ..state.task_reports import read_scripts
 from ..times import aware, seconds_of
 from ..view.cost import job_cost
-from ..view.job import Jobs, JobView
+from ..view.job import JobView
 from ..view.line import JobLine
 from ..view.parts import AttemptView, JobChange, JobDependency, JobStall, RoleTasks
 from ..view.task import TaskScript
@@ -176,20 +176,6 @@ def job_views(
     """Return how jobs stand, with their `chosen` tasks, and their costs and usages if these are given."""
     rows = zip_longest(views, map(job_cost, uses), usages)
     return [job_view(session, view, chosen(view.tasks), cost, used) for view, cost, used in rows]
-
-
-def one_or_several(
-    session: Session,
-    views: Sequence[View],
-    chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]],
-    uses: Sequence[Sequence[AttemptUse]] = (),
-    usages: Sequence[tuple[Usage, ...]] = (),
-    *,
-    many: bool,
-) -> JobView | Jobs:
-    """Return how a job stands, with its `chosen` tasks, its cost and usages, or how several jobs stand."""
-    found = tuple(job_views(session, views, uses, usages, chosen))
-    return Jobs(jobs=found) if many or len(found) > 1 else found[0]
 
 
 def job_stall(view: View) -> JobStall | None:

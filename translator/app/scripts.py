@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,12 +15,14 @@ from paislurm import __version__
 from ..errors import Diagnostic, UsageError
 from ..files.reading import MAX_SCRIPT, read_text
 from ..rendering.provenance import Origin
-from .input.job_input import compile_source
+from .input.job_input import compile_source, site_of
 from .input.source import STDIN
+from .output_file import write_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ..pipeline import Compiled
     from ..rendering.verify import Verified
     from .input.source import Source
     from .session import Session
@@ -31,9 +34,30 @@ class ScriptFile(Struct, frozen=True, kw_only=True):
     job: str
     """The name of the job."""
     file: str | None
-    """The written file; None if the script is printed."""
+    """The written file; None if the script is only returned."""
     text: str
     """The script."""
+
+
+class PlannedJob(NamedTuple):
+    """A compiled job, and the bad nodes that it would avoid now."""
+
+    compiled: Compiled
+    avoided: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The plan, for a person."""
+        from ..planning.plan_text import plan_text
+
+        return plan_text(self.compiled.plan, self.avoided)
+
+    @property
+    def placement_text(self) -> str:
+        """The nodes of the tasks, for a person."""
+        from ..planning.placement.text import placement_text
+
+        return placement_text(self.compiled.placement)
 
 
 class ExplainedScript(Struct, frozen=True, kw_only=True):
@@ -54,6 +78,34 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """The digest of `text`."""
     text: str
     """The runtime."""
+
+
+def planned(session: Session, source: Source) -> PlannedJob:
+    """Compile a job file with the options of the shell's environment, and return the nodes to avoid too."""
+    from .input.shell_options import with_shell_options
+    from .submit.prepare import nodes_to_avoid
+
+    _, compiled = compile_source(session, with_shell_options(session, source, site_of(session, source)))
+    return PlannedJob(compiled, nodes_to_avoid(session, compiled, source.backend))
+
+
+def script_of(
+    session: Session, source: Source, output: str | os.PathLike[str] | None = None, *, head: bool = False
+) -> ScriptFile:
+    """Return the script of a job file, with `head` only the part before the runtime; write it to `output` if given.
+
+    An event says where sbatch expects the job's secrets.
+    """
+    from ..rendering.runtime_bundle import SEAL
+
+    _, compiled = compile_source(session, source)
+    script = compiled.script.partition(SEAL)[0] if head else compiled.script
+    if compiled.plan.secrets:
+        where = f"{compiled.plan.job_name}.secrets in the submit folder"
+        session.say(f"before sbatch, write each secret to a file in {where}: {' '.join(compiled.plan.secrets)}")
+    if output is not None:
+        write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
+    return ScriptFile(job=compiled.job.name, file=None if output is None else os.fspath(output), text=script)
 
 
 def explain(session: Session, source: Source) -> list[Origin]:

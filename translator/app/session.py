@@ -1,4 +1,4 @@
-"""A session: the user, the home, the site profile, the receiver of events, and the clock of all use cases."""
+"""A session: the user, the home, the site profile, the receiver of events and the clock, and all use cases by thing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
     from ..monitor.polling.call_log import CallLog
     from ..monitor.polling.shared_results import SharedPollResults
+    from .use_cases.compiler import CompilerUses
+    from .use_cases.jobs import JobUses
+    from .use_cases.logs import LogUses
+    from .use_cases.sites import SiteUses
+    from .use_cases.sweeps import SweepUses
+    from .use_cases.tasks import TaskUses
 
 SCRONTAB_SECONDS = 5.0
 Event: TypeAlias = "str | Diagnostic"
@@ -39,11 +46,14 @@ def user_name() -> str:
 
 
 class Session:
-    """The state that all use cases of one caller share. A process can have several; use each in one thread at a time.
+    """Compile, submit and watch jobs. A session prints nothing and sets no signal handler.
 
     `home` is the folder of the job folders, default $PAISLURM_HOME. `site` is a site profile, default $PAISLURM_SITE.
     `say` receives each event (a reason why a job waits, a warning); by default the logger `paislurm` gets it at level
     INFO. `clock` returns seconds since 1970. `environment` replaces that of the process.
+
+    Every error is a PaislurmError with `diagnostics`. A process can have several sessions; use each in one thread at a
+    time.
     """
 
     def __init__(
@@ -76,6 +86,48 @@ class Session:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
+
+    @cached_property
+    def compiler(self) -> CompilerUses:
+        """Check, compile and compare job files."""
+        from .use_cases.compiler import CompilerUses
+
+        return CompilerUses(self)
+
+    @cached_property
+    def jobs(self) -> JobUses:
+        """Submit, watch, change and cancel jobs."""
+        from .use_cases.jobs import JobUses
+
+        return JobUses(self)
+
+    @cached_property
+    def logs(self) -> LogUses:
+        """Read and follow the output of tasks."""
+        from .use_cases.logs import LogUses
+
+        return LogUses(self)
+
+    @cached_property
+    def tasks(self) -> TaskUses:
+        """Run commands in tasks, and forward their ports."""
+        from .use_cases.tasks import TaskUses
+
+        return TaskUses(self)
+
+    @cached_property
+    def sweeps(self) -> SweepUses:
+        """Submit sweeps."""
+        from .use_cases.sweeps import SweepUses
+
+        return SweepUses(self)
+
+    @cached_property
+    def sites(self) -> SiteUses:
+        """Detect, show and check the site."""
+        from .use_cases.sites import SiteUses
+
+        return SiteUses(self)
 
     def at_home(self, home: Path) -> Session:
         """Return a session like this one with another home."""

@@ -94,17 +94,17 @@ def values_of(
 
 
 def update_jobs(
-    session: Session, folders: Sequence[JobFolder], values: Mapping[str, str], *, several: bool
+    session: Session, folders: Sequence[JobFolder], values: Mapping[str, str]
 ) -> tuple[list[Done], list[PaislurmError]]:
     """Change jobs one by one, and return the results and the errors. One query polls all jobs.
 
-    With `several`, ended jobs are skipped unless all have ended. A job may be changed in part.
+    Ended jobs are skipped unless all have ended. A job may be changed in part.
     """
     refusals = [refusal(folder, "update") for folder in folders]
     errors = [error for error in refusals if error is not None]
     known = [open_job(folder) for folder, error in zip(folders, refusals, strict=True) if error is None]
     views = refresh_all(session, known, max_age=0 if HELD in values else BY_A_PERSON)
-    passes_over = several and any(not view.job_status.ended for view in views)
+    passes_over = any(not view.job_status.ended for view in views)
     sites, done = JobSites(session), list[Done]()
     for view in views:
         if passes_over and view.job_status.ended:

@@ -118,8 +118,6 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
         slurm: Mapping[str, str],
         **others: Any,
     ) -> int:
-        from ..app.input.job_input import typed_options
-
         source = Source(
             file=file,
             site=site,
@@ -127,8 +125,7 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
             suffix=suffix,
             secrets=secrets,
             slurm=tuple(slurm.items()),
-            typed=typed_options(parameters, tuple(slurm.items()), suffix),
-        )
+        ).typed_by()
         return command(source, **others)
 
     decorated = slurm_options(with_source)

@@ -132,6 +132,13 @@ def jobs_arguments(command: F) -> F:
     )
 
 
+def asks_for_several(words: Sequence[str], *, last: bool) -> bool:
+    """Return whether words can select several jobs, whatever their number, so that programs know the result's type."""
+    from ..app.jobs.selecting import PATTERN_CHARACTERS
+
+    return len(words) + last > 1 or any(not PATTERN_CHARACTERS.isdisjoint(word) for word in words)
+
+
 def examples(*lines: str) -> str:
     """Return the examples at the end of a command's help; click does not wrap them."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..errors import Diagnostic, UsageError
 from .options import json_option
 from .shell import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..app.input.source import JobFileOptions
 
 
 class SubmitOptions(NamedTuple):
@@ -42,6 +45,23 @@ class SubmitOptions(NamedTuple):
                 "--test-only submits nothing and applies to one job: "
                 "it cannot be used with --dry-run, --sweep, --wait or --follow"
             )
+
+    def check_file(self, file: str) -> None:
+        """Raise UsageError unless either a job file ("" without one) or `again` is given."""
+        if self.again is not None and file:
+            raise _refused("FILE cannot be used with --again, which submits the job file of JOB")
+        if self.again is None and not file:
+            raise _refused("Missing argument 'FILE'.")
+
+    @property
+    def place(self) -> JobFileOptions:
+        """The given options that name a backend or a login node."""
+        found: JobFileOptions = {} if self.backend is None else {"backend": self.backend}
+        return found if self.host is None else {**found, "host": self.host}
+
+
+def _refused(message: str) -> UsageError:
+    return UsageError(Diagnostic(code="E547", message=message))
 
 
 _OPTIONS = (

@@ -18,16 +18,19 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "python.md"
 BEGIN = "## Reference\n"
-WITHOUT_FIELDS = ("Client", "JobRun", "Job", "Plan", "Site")
+WITHOUT_FIELDS = ("Session", "JobRun", "Job", "Plan", "Site")
+THINGS = ("compiler", "jobs", "logs", "tasks", "sweeps", "sites")
+"""The properties of a Session that hold its use cases, each a module of the same name."""
 CLASSES = (
-    ("app/client.py", "Client", "Client"),
-    ("app/client.py", "JobRun", "JobRun"),
+    ("app/session.py", "Session", "Session"),
+    ("app/use_cases/run.py", "JobRun", "JobRun"),
     *(
         (f"{module.replace('.', '/')}.py", name, name)
         for module, names in paislurm._MODULES.items()
         for name in names.split()
         if name[0].isupper() and not name.endswith("Error") and name not in WITHOUT_FIELDS
     ),
+    ("app/input/source.py", "JobFileOptions", "JobFileOptions"),
     ("errors.py", "Location", "Location"),
 )
 """Modules, and classes with their names in the package."""
@@ -50,42 +53,36 @@ def _node(file: str, name: str) -> ast.ClassDef:
     return found
 
 
-def _parts(found: ast.ClassDef) -> list[ast.ClassDef]:
-    """Return a class and those beside it that it is composed of."""
-    if found.name != "Client":
-        return [found]
-    names = [ast.unparse(base) for base in found.bases]
-    calls = (ROOT / "src" / "paislurm" / "translator" / "app" / "calls").glob("*.py")
-    known = {node.name: node for path in calls for node in _tree(str(path)).body if isinstance(node, ast.ClassDef)}
-    return [found, *(known[name] for name in names)]
+def _session() -> str:
+    """Return how a session is made, and its use cases by thing."""
+    found = _node("app/session.py", "Session")
+    (made,) = (each for each in found.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    said = ["### Session\n", f"{_said(found)}\n", _signature("Session", made), ""]
+    for thing in THINGS:
+        (part,) = (node for node in _tree(f"app/use_cases/{thing}.py").body if isinstance(node, ast.ClassDef))
+        said += [f"#### session.{thing}\n", f"{_said(part)}\n", *_methods(f"Session.{thing}", part)]
+    return "\n".join(said)
+
+
+def _methods(prefix: str, part: ast.ClassDef) -> Iterator[str]:
+    for method in part.body:
+        if isinstance(method, ast.FunctionDef) and method.name not in INTERNAL and not method.name.startswith("_"):
+            yield from (_signature(f"{prefix}.{method.name}", method), "", _said(method), "")
 
 
 def _class(file: str, name: str, public: str) -> str:
+    if public == "Session":
+        return _session()
     found = _node(file, name)
     fields = [node for node in found.body if isinstance(node, ast.AnnAssign)]
     said = [f"### {public}\n", f"{_said(found)}\n"]
-    if public == "Client":
-        session = _node("app/session.py", "Session")
-        (made,) = (each for each in session.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-        arguments = _said(session).split("\n\n")[1]
-        said = [
-            said[0],
-            said[1].replace("The arguments are those of `Session`.", arguments),
-            _signature(public, made),
-            "",
-        ]
     base = ast.unparse(found.bases[0]) if found.bases else ""
     if base in [name for _, name, _ in CLASSES]:
         said.append(f"It has the fields and methods of `{base}`, and:\n")
     if fields:
         said += [line for each in fields for line in _field(each, found.body)]
         said.append("")
-    for method in (each for part in _parts(found) for each in part.body):
-        if isinstance(method, ast.FunctionDef) and method.name not in INTERNAL:
-            if method.name == "__init__":
-                said += [_signature(public, method), ""]
-            elif not method.name.startswith("_"):
-                said += [_signature(f"{public}.{method.name}", method), "", _said(method), ""]
+    said += _methods(public, found)
     return "\n".join(said)
 
 
@@ -129,6 +126,8 @@ def _arguments(found: ast.arguments) -> Iterator[str]:
         yield "*"
     for each, default in zip(found.kwonlyargs, found.kw_defaults, strict=True):
         yield _argument(each, default)
+    if found.kwarg:
+        yield f"**{ast.unparse(found.kwarg)}"
 
 
 def _argument(argument: ast.arg, default: ast.expr | None) -> str:

@@ -16,7 +16,7 @@ import paislurm
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit import background
 
-from .page import PAGE, page
+from .page import PAGE, THINGS, page
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "api.py"
 START = background._start
@@ -31,23 +31,25 @@ def test_every_public_name_exists_and_has_a_docstring() -> None:
     for name in paislurm.__all__:
         value = getattr(paislurm, name)
         assert name == "__version__" or (value.__doc__ or "").strip(), name
-    for name in ("load", "check", "compile", "submit", "find", "jobs", "status", "wait", "logs", "cancel"):
-        assert inspect.signature(getattr(paislurm, name)) == inspect.signature(getattr(paislurm.Client(), name))
 
 
-def test_every_function_of_a_client_is_on_the_page() -> None:
-    parts = [paislurm.Client, *(each for each in paislurm.Client.__bases__ if each.__name__.endswith("Calls"))]
+def test_every_use_case_is_on_the_page() -> None:
+    session = paislurm.Session()
     methods = {
-        name for part in parts for name, each in vars(part).items() if inspect.isfunction(each) and name[0] != "_"
+        f"{thing}.{name}"
+        for thing in THINGS
+        for name, each in vars(type(getattr(session, thing))).items()
+        if inspect.isfunction(each) and name[0] != "_"
     }
-    assert methods == set(re.findall(r"^    Client\.(\w+)\(", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    found = re.findall(r"^    Session\.(\w+\.\w+)\(", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert methods == set(found)
 
 
 @pytest.mark.parametrize(
     ("code", "unused"),
     [
         ("import paislurm", {"json", "pathlib", "click", "pydantic_core", "yaml", "jinja2", "rich", "logging"}),
-        ("import paislurm; paislurm.Client(); paislurm.jobs()", {"pydantic_core", "yaml", "jinja2", "rich"}),
+        ("import paislurm; paislurm.Session(); paislurm.jobs()", {"pydantic_core", "yaml", "jinja2", "rich"}),
         ("import paislurm; paislurm.submit, paislurm.wait", {"pydantic_core", "yaml", "jinja2", "rich", "logging"}),
     ],
 )
@@ -63,7 +65,7 @@ def test_the_package_runs_as_a_module() -> None:
     assert (done.stdout, done.stderr) == (f"paislurm {paislurm.__version__}\n", "")
 
 
-def test_a_background_monitor_uses_the_home_and_profile_of_its_client(
+def test_a_background_monitor_uses_the_home_and_profile_of_its_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, str] = {}

@@ -84,17 +84,17 @@ def test_the_environment_of_a_session_replaces_that_of_the_process(
     environment = {"PATH": f"{os.environ['PATH']}:{tmp_path}/bin", "HOME": str(tmp_path), "WORD": "of the session"}
     for name in (*environment, "PAISLURM_HOME", "PAISLURM_SITE", "SLURM_JOB_ID", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, "/of/the/process")
-    client = paislurm.Client(environment=environment, clock=lambda: clock)
+    session = paislurm.Session(environment=environment, clock=lambda: clock)
     job = (JOB.replace("echo and bye", "echo $WORD") + "jobRetryCount: 1\n").encode()
 
-    assert sites.site_path(client, None) == profile
-    machine = this_machine(client)
+    assert sites.site_path(session, None) == profile
+    machine = this_machine(session)
     assert (machine.home, "enroot" in machine.runtimes) == (tmp_path, True)
-    assert [found.code for found in client.check(JOB.replace("echo and bye", "fi").encode())] == ["E350"]
+    assert [found.code for found in session.compiler.check(JOB.replace("echo and bye", "fi").encode())] == ["E350"]
     assert (tmp_path / ".cache" / "paislurm").is_dir()
 
-    run = client.submit(job, backend="local")
-    assert monitors == [client]
+    run = session.jobs.submit(job, backend="local")
+    assert monitors == [session]
     assert kept_environment(run.folder) == environment
     status = run.wait(timeout=60)
     assert (status.state, status.submitted_at and status.submitted_at.timestamp()) == ("SUCCEEDED", clock)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,6 +61,8 @@ class StartEstimate(Struct, frozen=True, kw_only=True):
     """The ids of jobs that would be preempted."""
     component_count: int
     """The number of components; the start is the latest of all components."""
+    partitions: tuple[str, ...]
+    """The partitions of the job, `a,b` for a component that can use either; none if one is unknown."""
 
 
 class LayoutStart(Struct, frozen=True, kw_only=True):
@@ -84,77 +86,50 @@ class LayoutStarts(Struct, frozen=True, kw_only=True):
     layouts: tuple[LayoutStart, ...]
     """The layouts that can start."""
 
-
-class Estimate(NamedTuple):
-    """Slurm's estimate of a job's start; `partitions` are those of the job, as far as they are known."""
-
-    submitted: Submitted
-    start: Start
-    partitions: tuple[str, ...]
-    now: int
-
     @property
-    def component_count(self) -> int:
-        """The number of components."""
-        return len(self.submitted.compiled.plan.components)
+    def plan_text(self) -> str:
+        """The plan, for a person."""
+        from ...planning.plan_text import plan_text
 
-    @property
-    def record(self) -> StartEstimate:
-        """The estimate for JSON and the Python API."""
-        submitted, start, seconds = self.submitted, self.start, self.start.seconds_from(self.now)
-        return StartEstimate(
-            job=submitted.job,
-            user=submitted.user,
-            name=submitted.folder.name,
-            backend=submitted.backend,
-            task_count=submitted.compiled.job.task_count,
-            dependencies=submitted.dependencies,
-            diagnostics=submitted.diagnostics,
-            expected_start_at=aware(start.at),
-            expected_wait=seconds,
-            at_once=seconds == 0,
-            reason=start.reason or None,
-            expected_nodes=start.nodes or None,
-            expected_partition=start.partition or None,
-            preempted_jobs=start.preempts,
-            component_count=self.component_count,
-        )
-
-    @property
-    def in_layout(self) -> LayoutStart:
-        """The estimate with the layout of the job."""
-        compiled = self.submitted.compiled
-        layout = compiled.plan.layout
-        return LayoutStart(
-            layout_kind=layout.kind,
-            node_count=layout.node_count,
-            backfill_interval=compiled.site.scheduler.backfill_interval if layout.kind == "het" else None,
-            estimate=self.record,
-        )
+        return plan_text(self.plan)
 
 
-def estimate(session: Session, source: Source, after: tuple[Dependency, ...] = ()) -> Estimate:
+def estimate(session: Session, source: Source, after: tuple[Dependency, ...] = ()) -> StartEstimate:
     """Return when a job would start, without checks of its name and its folder's space. Nothing is submitted.
 
     Raises BackendError like a submit.
     """
-    (prepared,) = prepare(session, [source], keep=False, after=after)
-    _, free = session.store.newest_and_free(prepared.name)
-    return _estimate_of(session, described(session, prepared, free), source)
+    return _estimate_of(session, _prepared(session, source, after), source)
 
 
-def estimate_layouts(session: Session, source: Source) -> tuple[Plan, tuple[Estimate, ...]]:
+def estimate_layouts(session: Session, source: Source) -> LayoutStarts:
     """Return the plan of a job, and an estimate for each layout that can start, the chosen one first.
 
     Nothing is submitted. Raises BackendError like a submit.
     """
-    found = estimate(session, source)
-    compiled = found.submitted.compiled
-    other = compiled.plan.layout.other
-    if other is None or other.why_not:
-        return compiled.plan, (found,)
-    submitted = replace(found.submitted, compiled=_in_layout(compiled, other.kind))
-    return compiled.plan, (found, _estimate_of(session, submitted, source))
+    submitted = _prepared(session, source, ())
+    compiled = submitted.compiled
+    found, other = [compiled], compiled.plan.layout.other
+    if other is not None and not other.why_not:
+        found.append(_in_layout(compiled, other.kind))
+    layouts = (_layout_start(session, replace(submitted, compiled=each), source) for each in found)
+    return LayoutStarts(plan=compiled.plan, layouts=tuple(layouts))
+
+
+def _prepared(session: Session, source: Source, after: tuple[Dependency, ...]) -> Submitted:
+    (prepared,) = prepare(session, [source], keep=False, after=after)
+    _, free = session.store.newest_and_free(prepared.name)
+    return described(session, prepared, free)
+
+
+def _layout_start(session: Session, submitted: Submitted, source: Source) -> LayoutStart:
+    layout, scheduler = submitted.compiled.plan.layout, submitted.compiled.site.scheduler
+    return LayoutStart(
+        layout_kind=layout.kind,
+        node_count=layout.node_count,
+        backfill_interval=scheduler.backfill_interval if layout.kind == "het" else None,
+        estimate=_estimate_of(session, submitted, source),
+    )
 
 
 def _in_layout(compiled: Compiled, kind: LayoutKind) -> Compiled:
@@ -164,7 +139,7 @@ def _in_layout(compiled: Compiled, kind: LayoutKind) -> Compiled:
     return replace(compiled, job=job, plan=plan(job, compiled.site, source=planned.source, version=planned.version))
 
 
-def _estimate_of(session: Session, submitted: Submitted, source: Source) -> Estimate:
+def _estimate_of(session: Session, submitted: Submitted, source: Source) -> StartEstimate:
     """Return when a prepared job would start."""
     compiled, named = submitted.compiled, _partitions(submitted.compiled)
     start = Start(at=session.now())
@@ -174,7 +149,25 @@ def _estimate_of(session: Session, submitted: Submitted, source: Source) -> Esti
             start = ask_start(runner, compiled.script, named, compiled.plan.slurm.cluster or "")
         except RejectedError as error:
             raise located(session, error, compiled, replace(source, backend=submitted.backend)) from None
-    return Estimate(submitted, start, named, session.now())
+    seconds = start.seconds_from(session.now())
+    return StartEstimate(
+        job=submitted.job,
+        user=submitted.user,
+        name=submitted.folder.name,
+        backend=submitted.backend,
+        task_count=compiled.job.task_count,
+        dependencies=submitted.dependencies,
+        diagnostics=submitted.diagnostics,
+        expected_start_at=aware(start.at),
+        expected_wait=seconds,
+        at_once=seconds == 0,
+        reason=start.reason or None,
+        expected_nodes=start.nodes or None,
+        expected_partition=start.partition or None,
+        preempted_jobs=start.preempts,
+        component_count=len(compiled.plan.components),
+        partitions=named,
+    )
 
 
 def _partitions(compiled: Compiled) -> tuple[str, ...]:

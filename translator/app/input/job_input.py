@@ -15,8 +15,6 @@ from paislurm.backends.base import LOCAL
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
 from ...files.private import make_private
 from ...files.trust import is_private, replaceable
-from ...protocol.overrides import TABLE
-from ...reading.document import path_text
 from .source import STDIN, Source
 
 if TYPE_CHECKING:
@@ -109,10 +107,10 @@ def name_errors(session: Session, compiled: Compiled) -> list[Diagnostic]:
     return [Diagnostic(code="E204", message=message, hint="give the job a shorter name")]
 
 
-def check_source(session: Session, source: Source, *, quiet: bool = False) -> tuple[Compiled, list[Diagnostic]]:
+def check_source(session: Session, source: Source) -> tuple[Compiled, list[Diagnostic]]:
     """Compile a job file and check the syntax of its commands with bash; return the result and all warnings.
 
-    Raises ProtocolError also for syntax errors of bash, and for a too large codeDir. Sends warnings unless `quiet`.
+    Raises ProtocolError also for syntax errors of bash, and for a too large codeDir. Sends warnings.
     """
     from ...reading.read import read
     from .bash_syntax import bash_syntax_errors, raw_syntax_errors
@@ -121,21 +119,19 @@ def check_source(session: Session, source: Source, *, quiet: bool = False) -> tu
     text = text_of(source)
     source = replace(source, text=text)
     try:
-        _, compiled = compile_source(session, source, quiet=quiet)
+        _, compiled = compile_source(session, source)
     except (PlanError, ProtocolError) as error:
         found: list[Diagnostic] = []
         # An unparsable file has no commands.
         with suppress(ProtocolError):
             found = raw_syntax_errors(read(text, file=shown_name(source.file)), session.environment)
-        if not quiet:
-            session.warn(error.warnings)
+        session.warn(error.warnings)
         raise type(error)(dict.fromkeys([*error.diagnostics, *found])) from None
     found = bash_syntax_errors(compiled.job, compiled.document, session.environment)
     found += [*code_size_errors(compiled, session), *name_errors(session, compiled)]
     if any(diagnostic.severity is Severity.ERROR for diagnostic in found):
         raise ProtocolError(found)
-    if not quiet:
-        session.warn(found)
+    session.warn(found)
     return compiled, [*compiled.warnings, *found]
 
 
@@ -193,15 +189,6 @@ def template_folder(session: Session) -> Path | None:
 
 _IN_THE_FILE = re.compile(r"write `(\w+): ([^`]*)` under extras\.slurm")
 _OTHER_KEYS = re.compile(r"another `(\w+)` or `(\w+)` under extras\.slurm")
-
-
-def typed_options(
-    parameters: Iterable[tuple[str, str]], slurm: Iterable[tuple[str, str]], suffix: str, parameter: str = "--set"
-) -> dict[str, str]:
-    """Return the given options, by the paths of the values that they replace."""
-    typed = {path_text(("parameters", name)): f"{parameter} {name}" for name, _ in parameters}
-    typed |= {path_text((*TABLE, name)): f"--{name}" for name, _ in slurm}
-    return typed | (dict.fromkeys(("$.name", "$.jobName"), "--suffix") if suffix else {})
 
 
 @contextmanager

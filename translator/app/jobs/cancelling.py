@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -19,6 +19,7 @@ from ...monitor.reconcile import is_unknown
 from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...state.records import Cancelled
+from ...terminal_text import one_line
 from ...view.line import JobLine
 from ...view.reasons import reason
 from ..job_view import job_line
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
     from ..session import Session
 
+J_co = TypeVar("J_co", covariant=True)
 TRIES = 3
 """The number of tries: an attempt may end during the cancellation, and the next one start."""
 
@@ -41,6 +43,8 @@ class CancelledJob(JobLine, frozen=True, kw_only=True):
 
     message: str
     """The result, in words."""
+    had_ended: bool
+    """Whether the job had already ended."""
 
 
 class CancelledJobs(Struct, frozen=True, kw_only=True):
@@ -60,7 +64,7 @@ class Done(NamedTuple):
     @property
     def job(self) -> CancelledJob:
         """The job, for JSON."""
-        return CancelledJob(**asdict(job_line(self.view)), message=self.message)
+        return CancelledJob(**asdict(job_line(self.view)), message=self.message, had_ended=self.had_ended)
 
 
 class _Asked(NamedTuple):
@@ -103,6 +107,24 @@ def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Do
                 done.append(_asked(view, each))
     order = {folder.name: position for position, folder in enumerate(folders)}
     return sorted(done, key=lambda each: order[each.view.folder.name]), errors
+
+
+class _HasJob(Protocol[J_co]):
+    """A result with the job's record for JSON."""
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def job(self) -> J_co: ...
+
+
+def results(session: Session, done: Sequence[_HasJob[J_co]], errors: Sequence[PaislurmError]) -> list[J_co]:
+    """Return the jobs of results. With errors, send an event for each result and raise the errors as one."""
+    if errors:
+        for each in done:
+            session.say(one_line(each.message))
+        raise joined(errors)
+    return [each.job for each in done]
 
 
 def joined(errors: Sequence[PaislurmError]) -> PaislurmError:

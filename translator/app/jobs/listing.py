@@ -14,7 +14,7 @@ from ...monitor.poll import open_job
 from ...state.address import newest
 from ...state.history import History
 from ...state.removal import room_taken
-from ...times import aware, by_size
+from ...times import aware
 from ...view.line import JobLine
 from ...view.reasons import reason
 from ..job_view import job_line, line_of_status
@@ -72,11 +72,6 @@ def find_lines(session: Session, wanted: JobFilter) -> Found:
         and (wanted.since is None or line.begun_at >= wanted.since)
     ]
     return found._replace(lines=kept)
-
-
-def in_order_of_sweep(lines: Iterable[JobLine]) -> list[JobLine]:
-    """Sort jobs of a sweep by the values of its parameters, numbers by size."""
-    return sorted(lines, key=lambda line: ([by_size(value) for value in line.sweep.values()], by_numbers(line.name)))
 
 
 def say_doubts(session: Session, found: Found) -> None:

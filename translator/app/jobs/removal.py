@@ -34,19 +34,6 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
     from ..session import Session
 
-UNITS = ("KiB", "MiB", "GiB", "TiB")
-_NEXT, _SHORT = 1024, 10
-
-
-def size_text(size: int) -> str:
-    """Return bytes in a readable unit: `40 KiB`, `1.2 GiB`."""
-    amount = size / _NEXT
-    for unit in UNITS:
-        if amount < _NEXT or unit == UNITS[-1]:
-            break
-        amount /= _NEXT
-    return f"{amount:.1f} {unit}" if 0 < amount < _SHORT else f"{amount:.0f} {unit}"
-
 
 def ended_at(job: Opened | View) -> int | None:
     """Return when a job ended, by its journal; None without an end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 
     from ...state.job_folder import Store
     from ..session import Session
+
+
+class Selected(NamedTuple):
+    """The folders of the selected jobs, and the names of the jobs of each named group."""
+
+    folders: list[JobFolder]
+    groups: dict[str, list[str]]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the folders."""
+        return [folder.name for folder in self.folders]
 
 
 PATTERN_CHARACTERS = frozenset("*?[")
@@ -44,16 +56,6 @@ def select(store: Store, words: Sequence[str], *, user: str, last: bool = False)
     if missing:
         raise NotFoundError(missing)
     return list(found.values())
-
-
-def select_one(store: Store, word: str | None, *, user: str) -> JobFolder:
-    """Return the job of a word; default: the user's last job."""
-    return last_job(store, user=user) if word is None else store.find(word, user=user)
-
-
-def asks_for_several(words: Sequence[str], *, last: bool = False) -> bool:
-    """Return whether words can select several jobs, whatever their number, so that programs know the result's type."""
-    return len(words) + last > 1 or any(map(is_pattern, words))
 
 
 def is_pattern(word: str) -> bool:

@@ -4,41 +4,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...state.job_folder import JobFolder
-from ..job_view import job_line, job_view
+from ..job_view import job_line, job_views
 from ..results.failure import failure_of
-from .refresh import refresh
+from .refresh import say_doubts, views_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ...monitor.poll import View
+    from ...view.cost import AttemptUse
     from ...view.failure import JobFailure
     from ...view.job import JobView
-    from ...view.task import TaskView
+    from ...view.task import TaskView, Usage
     from ..session import Session
+    from .selecting import Selected
 
 
-def failure_named(session: Session, name: str) -> JobFailure | None:
-    """Return why the job in a named folder failed; None if it has not failed."""
-    return failure_of(session, refresh(session, JobFolder(path=session.store.jobs / name)))
+class PolledJobs:
+    """Polled jobs, the `groups` that selected some of them, and what was measured. Logs are read for shown jobs."""
 
-
-class Several:
-    """Polled jobs. Logs are read only for those whose failure is shown."""
-
-    def __init__(self, session: Session, views: Sequence[View]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        views: Sequence[View],
+        groups: Mapping[str, Sequence[str]],
+        uses: Sequence[Sequence[AttemptUse]],
+        usages: Sequence[tuple[Usage, ...]],
+    ) -> None:
         self._session, self._views = session, {view.folder.name: view for view in views}
+        self.groups, self.uses, self.usages = groups, uses, usages
         self.lines = [job_line(view) for view in views]
 
-    def with_tasks(self, chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]]) -> Several:
-        """Return the jobs that have chosen tasks."""
-        return Several(self._session, [view for view in self._views.values() if chosen(view.tasks)])
+    def with_tasks(self, chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]]) -> PolledJobs:
+        """Return the jobs that have chosen tasks, without groups and measurements."""
+        return PolledJobs(self._session, [view for view in self._views.values() if chosen(view.tasks)], {}, (), ())
 
-    def jobs(self) -> list[JobView]:
-        """Return how the jobs stand."""
-        return [job_view(self._session, view) for view in self._views.values()]
+    def jobs(self, chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]] = lambda tasks: tasks) -> list[JobView]:
+        """Return how the jobs stand, with their chosen tasks."""
+        return job_views(self._session, self._views.values(), self.uses, self.usages, chosen)
 
     def failure_of(self, name: str) -> JobFailure | None:
         """Return why a job failed; None if it has not failed."""
         return failure_of(self._session, self._views[name])
+
+    def say_doubts(self) -> None:
+        """Send events about unknown states of jobs and read errors."""
+        say_doubts(self._session, list(self._views.values()))
+
+
+def poll_jobs(session: Session, selected: Selected, *, cost: bool, usage: bool) -> PolledJobs:
+    """Poll jobs with one query for all; `cost` asks Slurm's accounting, `usage` sstat."""
+    from ..report.gather import uses_of_jobs
+    from ..usage import usages_of_jobs
+
+    views = views_of(session, selected.folders)
+    uses = uses_of_jobs(session, views) if cost else ()
+    return PolledJobs(session, views, selected.groups, uses, usages_of_jobs(session, views) if usage else ())

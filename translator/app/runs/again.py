@@ -24,23 +24,6 @@ if TYPE_CHECKING:
     from ..session import Session
 
 
-def source_to_submit(
-    session: Session, source: Source, again: str | None, backend: str | None, host: str | None
-) -> Source:
-    """Return the source to submit: a job file, or the recorded source of the job `again`.
-
-    Raises UsageError for neither or both, and the errors of `source_again`.
-    """
-    if again is None:
-        if not source.file:
-            raise UsageError(Diagnostic(code="E547", message="Missing argument 'FILE'."))
-        return replace(source, backend=backend or "slurm", host=host)
-    if source.file:
-        message = "FILE cannot be used with --again, which submits the job file of JOB"
-        raise UsageError(Diagnostic(code="E547", message=message))
-    return source_again(session, session.store.find(again, user=session.user), source, backend=backend, host=host)
-
-
 def source_again(
     session: Session, folder: JobFolder, given: Source, *, backend: str | None, host: str | None
 ) -> Source:

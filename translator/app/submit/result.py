@@ -86,6 +86,13 @@ class Submitted(Struct, frozen=True, kw_only=True):
         return f"{self.folder.name} is job {self.job_id}"
 
     @property
+    def plan_text(self) -> str:
+        """The plan, for a person."""
+        from ...planning.plan_text import plan_text
+
+        return plan_text(self.compiled.plan)
+
+    @property
     def dependencies(self) -> tuple[JobDependency, ...]:
         """The dependencies, for JSON."""
         return tuple(JobDependency(name=each.name, until=each.until) for each in self.after)

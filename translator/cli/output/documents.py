@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paislurm import JobPlacement, Plan, Verified
+
 from ...app.call_log import SlurmCalls
-from ...app.checking import CheckedFiles, CheckedJob, ConvertedFile
+from ...app.checking import CheckedFiles, CheckedJob, Converted
 from ...app.document import DIALECT, CommandError, json_schema
 from ...app.estimate.estimate import LayoutStarts, StartEstimate
 from ...app.exit_meaning import ExitMeaning
@@ -27,9 +29,6 @@ from ...app.tasks.attaching import TaskCall
 from ...app.tasks.port_forward import PortForward
 from ...app.update import UpdatedJob, UpdatedJobs
 from ...app.what_if.answer import ScenarioAnswer
-from ...planning.placement.place import JobPlacement
-from ...planning.plan import Plan
-from ...rendering.verify import Verified
 from ...view.job import Jobs, JobView
 from ...view.line import JobLine, Listing
 from ..shell.completion import ShellCompletion
@@ -45,7 +44,7 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "plan": (Plan, JobPlacement, LayoutStarts),
     "script": (ScriptFile,),
     "explain": (ExplainedScript, ScenarioAnswer, ExitMeaning),
-    "convert": (ConvertedFile,),
+    "convert": (Converted,),
     "diff": (Differences,),
     "verify": (Verified, Runtime),
     "submit": (SubmittedJob, EndedSubmission, StartEstimate, SubmittedSweep, EndedSweep),

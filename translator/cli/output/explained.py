@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...exit_codes.advice import retry_rule
-from ...exit_codes.table import conditions
 from ...folded_names import ranges
 from ...terminal_text import pairs_text
 
 if TYPE_CHECKING:
+    from paislurm import Origin
+
     from ...app.exit_meaning import Explanation
     from ...app.what_if.answer import ScenarioAnswer, ScenarioAttempt
-    from ...rendering.provenance import Origin
 
 MAX_WIDTH = 70
 """Characters of a script's line that are shown."""
@@ -46,7 +45,7 @@ def _attempt_text(attempt: ScenarioAttempt) -> str:
 
 def exit_text(explanation: Explanation) -> str:
     """Return the meaning of an exit code or a state, a line for each value that is known."""
-    row, said = explanation.row, explanation.advice
+    row, said, record = explanation.row, explanation.advice, explanation.record
     if row is None or said is None:
         return f"{explanation.state}  {explanation.meaning}"
     listed = row if explanation.is_listed else None
@@ -58,13 +57,13 @@ def exit_text(explanation: Explanation) -> str:
         ("usually", said.meaning),
         ("look at", said.look),
         ("try", said.remedy),
-        ("behaviour", f"{row.behaviour}: {retry_rule(row)}" if row.code else retry_rule(row)),
+        ("behaviour", f"{row.behaviour}: {record.retry_rule}" if row.code else record.retry_rule or ""),
         ("node", "left out of the next attempts" if row.exclude_node else ""),
         ("type", listed.type if listed else ""),
         ("reported by", listed.reported_by if listed else ""),
         ("caused by", listed.caused_by if listed else ""),
         ("when", listed.stage if listed else ""),
         ("states", ", ".join(row.states)),
-        *(("found by", condition) for condition in conditions(row.code)),
+        *(("found by", condition) for condition in record.conditions),
     ]
     return pairs_text(rows)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ...app.jobs.listing import in_order_of_sweep, with_run, with_sizes, with_typed_names
 from ...errors import did_you_mean
+from ...folded_names import by_numbers
 from ...plural import counted, verb
 from ...terminal_text import one_line
-from ...times import format_time
+from ...times import by_size, format_time
 from ...view.line import Listing
 from .console import is_terminal, log, print_json
 from .job_table import COLUMNS, DEFAULT_COLUMNS, PARAMETER, WATCH_COLUMNS, cells, column, needs_run, sorted_lines
@@ -46,24 +46,28 @@ def print_jobs(
     order = _named([table.by.removeprefix("-")]) if table.by is not None else ()
     now, on_terminal = session.now(), is_terminal(sys.stdout) and not as_json
     if group is not None:
-        lines = in_order_of_sweep(with_run(lines))
+        # By the values of the sweep's parameters, numbers by size.
+        lines = sorted(
+            session.jobs.with_run(lines),
+            key=lambda line: ([by_size(value) for value in line.sweep.values()], by_numbers(line.name)),
+        )
     shown = _named(table.columns.split(",")) if table.columns else _default(lines) if group else DEFAULT_COLUMNS
     if needs_run(order) and group is None:
-        lines = with_run(lines)
+        lines = session.jobs.with_run(lines)
     if "size" in order:
-        lines = with_sizes(lines)
+        lines = session.jobs.with_sizes(lines)
     if table.by is not None:
         lines = sorted_lines(lines, table.by, now)
     most = table.limit if table.limit is not None else ON_A_TERMINAL if on_terminal and group is None else 0
     chosen, rest = (lines[:most], lines[most:]) if most else (lines, [])
     if group is None and (as_json or needs_run(shown)):
-        chosen = with_run(chosen)
+        chosen = session.jobs.with_run(chosen)
     if "size" in shown:
-        chosen = with_sizes(chosen)
+        chosen = session.jobs.with_sizes(chosen)
     if as_json:
         print_json(Listing(jobs=tuple(chosen), group=group))
     elif chosen:
-        print_lines(with_typed_names(session.store, chosen), shown, now, fit=is_terminal(sys.stdout))
+        print_lines(session.jobs.with_typed_names(chosen), shown, now, fit=is_terminal(sys.stdout))
     if rest:
         living = sum(not line.ended for line in rest)
         which = f" ({living} unfinished)" if living else ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...app.jobs.removal import size_text
 from ...app.session import user_name
 from ...folded_names import by_numbers
+from ...plural import size_text
 from ...times import age, by_size, decimal, elapsed_text, format_time, number, seconds_since_1970
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...app.jobs.removal import size_text
-from ...plural import counted
+from ...plural import counted, size_text
 from ...terminal_text import one_line
 from .console import is_terminal, log, print_result
 

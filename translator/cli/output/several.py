@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 from ...plural import counted, some_of
 from ...terminal_text import one_line
 from ...view.failure import cause_text, failure_key, failure_text
+from ...view.job import Jobs
 from ...view.states import counts_text
-from .console import is_terminal, log, print_result
+from .console import is_terminal, log, print_json, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted, short_name
 from .tables import print_table, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from ...app.jobs.several import Several
+    from ...app.jobs.several import PolledJobs
     from ...app.session import Session
     from ...view.failure import JobFailure
     from ...view.job import JobView
@@ -90,13 +91,18 @@ def total_texts(lines: Sequence[JobLine], groups: Mapping[str, Iterable[str]]) -
         yield one_line(f"{name}{counted(len(found), 'job')}, {counts_text(found)}")
 
 
-def print_several(session: Session, polled: Several, groups: Mapping[str, Sequence[str]], wanted: TaskFilter) -> None:
+def print_one_or_several(jobs: Sequence[JobView], *, many: bool) -> None:
+    """Print a job as a JSON document, or several: those of a list, a pattern or a group."""
+    print_json(Jobs(jobs=tuple(jobs)) if many or len(jobs) > 1 else jobs[0])
+
+
+def print_several(session: Session, polled: PolledJobs, wanted: TaskFilter) -> None:
     """Print a block for each of a few jobs or a row for each of many, and the number of jobs in each state.
 
     With a filter of tasks, print only jobs with such tasks.
     """
     if wanted.states or wanted.patterns:
-        polled, groups = polled.with_tasks(wanted.chosen), {}
+        polled = polled.with_tasks(wanted.chosen)
     if not polled.lines:
         log("no job has matching tasks")
         return
@@ -104,8 +110,8 @@ def print_several(session: Session, polled: Several, groups: Mapping[str, Sequen
         print_few(polled.jobs(), session.now())
     else:
         print_many(polled.lines, session.now(), polled.failure_of, fit=is_terminal(sys.stdout))
-    if groups or len(polled.lines) > A_FEW:
-        print_result("\n" + "\n".join(total_texts(polled.lines, groups)))
+    if polled.groups or len(polled.lines) > A_FEW:
+        print_result("\n" + "\n".join(total_texts(polled.lines, polled.groups)))
 
 
 FAILED = 1

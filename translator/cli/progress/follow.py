@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from ...app.jobs.logs.following import count_tasks, follow_jobs, show_once
 from ...app.jobs.logs.selection import ALL_LOGS
-from ...app.jobs.logs.targets import bring_logs, targets
-from ...app.results.tail import open_log, start_of_last_lines, written
 from ..output.console import log, raw_output
 from ..output.several import log_ending
 from .log_printer import printer
@@ -16,30 +12,28 @@ from .shown import ShownProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from ...app.jobs.logs.selection import LogSelection
     from ...app.jobs.logs.targets import Target
     from ...app.session import Session
-    from ...state.job_folder import JobFolder
+    from ...app.use_cases.base import JobFolder
     from ...view.job import JobView
 
 
 def print_once(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
     """Print existing output, and return the jobs without any."""
-    return show_once(session, jobs, selection, printer(selection, several=count_tasks(jobs) > 1))
+    return session.logs.print_once(jobs, selection, printer(selection, several=_has_several(jobs)))
 
 
 def print_as_it_comes(
     session: Session, folders: Sequence[JobFolder], selection: LogSelection = ALL_LOGS, *, max_age: float | None = None
 ) -> Iterator[JobView]:
     """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_ends`."""
-    jobs = targets(folders, selection)
-    return follow_jobs(
-        session,
+    jobs = session.logs.targets(folders, selection)
+    return session.logs.print_new(
         jobs,
         selection,
-        printer(selection, several=count_tasks(jobs) > 1),
+        printer(selection, several=_has_several(jobs)),
         progress=lambda folder: ShownProgress([folder], prints=True),
         max_age=max_age,
     )
@@ -55,26 +49,18 @@ def print_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSel
     """Print the output of batch scripts, and return the jobs without any."""
     silent: list[JobFolder] = []
     for job in jobs:
-        bring_logs(session, job, selection)
-        if len(jobs) > 1:
-            log(f"{job.folder.name}:")
-        path = job.folder.batch_log(selection.first_attempt(job.known))
-        if not show_file(path, selection.tail, job.folder.path.stat().st_uid):
-            silent.append(job.folder)
+        with session.logs.batch_output(job, selection) as pieces:
+            if len(jobs) > 1:
+                log(f"{job.folder.name}:")
+            if pieces is None:
+                silent.append(job.folder)
+                continue
+            output = raw_output()
+            for piece in pieces:
+                output.write(piece)
+            output.flush()
     return silent
 
 
-def show_file(path: Path, tail: int | None, owner: int) -> bool:
-    """Print one file of a job of `owner`, and return whether it exists."""
-    try:
-        descriptor = open_log(path, owner)
-    except FileNotFoundError:
-        return False
-    output = raw_output()
-    try:
-        for piece, _ in written(descriptor, 0 if tail is None else start_of_last_lines(path, tail, owner)):
-            output.write(piece)
-    finally:
-        os.close(descriptor)
-    output.flush()
-    return True
+def _has_several(jobs: Sequence[Target]) -> bool:
+    return sum(len(job.tasks) for job in jobs) > 1

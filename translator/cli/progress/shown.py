@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
-from ...app.jobs.housekeeping import tidy_what_has_just_ended
 from ...app.jobs.progress import Progress, ProgressReader
-from ...app.jobs.several import failure_named
-from ...app.jobs.waiting import known_ends, wait_for_ends
 from ...terminal_text import one_line
 from ..output.console import colourful, is_terminal, log
 from ..output.several import A_FEW, cause_texts, log_ending, total_texts
@@ -20,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from ...app.session import Session
-    from ...state.job_folder import JobFolder
+    from ...app.use_cases.base import JobFolder
     from ...view.job import JobView
 
 TICKS = 4
@@ -113,8 +109,8 @@ def log_ends(
     first: bool = False,
     quiet: bool = False,
     timeout: float | None = None,
-) -> list[JobView]:
-    """Wait like `wait_for_ends` and return the ends of jobs; `groups` contains the jobs of each named group.
+) -> Sequence[JobView]:
+    """Wait like `session.jobs.show_ends` and return the ends of jobs; `groups` contains the jobs of each named group.
 
     Raises NotFoundError for a job that the backend has forgotten, and WaitTimeoutError after `timeout` seconds.
     """
@@ -126,9 +122,8 @@ def log_ends(
         else:
             log_ending(job)
 
-    ends = wait_for_ends(
-        session,
-        folders,
+    jobs = session.jobs.show_ends(
+        *folders,
         first=first,
         reported=tell,
         explain=not many or quiet,
@@ -136,13 +131,12 @@ def log_ends(
         timeout=timeout,
         progress=ShownProgress(folders),
     )
-    jobs = known_ends(ends)
     if many:
-        for text in cause_texts(jobs, partial(failure_named, session)):
+        for text in cause_texts(jobs, session.jobs.failure_of):
             log(text)
     if many or groups:
         for text in total_texts(jobs, groups):
             log(text)
     names = {job.name for job in jobs}
-    tidy_what_has_just_ended(session, [folder for folder in folders if folder.name in names])
+    session.jobs.tidy(*(folder for folder in folders if folder.name in names))
     return jobs

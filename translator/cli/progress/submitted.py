@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...app.jobs.housekeeping import tidy_what_has_just_ended
-from ...app.jobs.waiting import known_ends, wait_for_ends
-from ...app.submit.sweep.submit import submit_sweep
-from ...planning.plan_text import plan_text
 from ...plural import counted, verb
 from ...terminal_text import escape_control
 from ..output.console import log, print_json, print_result
@@ -20,7 +16,6 @@ if TYPE_CHECKING:
     from ...app.session import Session
     from ...app.submit.result import Submitted
     from ...app.submit.sweep.submit import Sweep
-    from ...state.records import Dependency
     from ..submit_options import SubmitOptions
 
 
@@ -29,7 +24,7 @@ def print_submitted(submitted: Submitted, *, as_json: bool) -> None:
     if as_json:
         print_json(submitted.printed)
     elif submitted.job_id is None:
-        print_result(escape_control(plan_text(submitted.compiled.plan)).rstrip("\n"))
+        print_result(escape_control(submitted.plan_text).rstrip("\n"))
         log(f"dry run: would create {submitted.folder.path} and submit its script to {submitted.backend}")
         log("`--test-only` shows when it would start")
     else:
@@ -37,7 +32,7 @@ def print_submitted(submitted: Submitted, *, as_json: bool) -> None:
         log(f"see: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
 
 
-def sweep_command(session: Session, source: Source, after: tuple[Dependency, ...], options: SubmitOptions) -> int:
+def sweep_command(session: Session, source: Source, options: SubmitOptions) -> int:
     """Submit a sweep and print it; with `wait`, return 1 unless all its jobs succeeded, including earlier ones."""
     dry_run, as_json, waits = options.dry_run, options.as_json, options.wait and not options.dry_run
 
@@ -45,7 +40,9 @@ def sweep_command(session: Session, source: Source, after: tuple[Dependency, ...
         if not as_json:
             print_result(submitted.text)
 
-    sweep = submit_sweep(session, source, options.sweep, dry_run=dry_run, after=after, yes=options.yes, say=say)
+    sweep = session.sweeps.submit(
+        source, *options.sweep, after=options.after, dry_run=dry_run, many=options.yes, each=say
+    )
     if not as_json:
         for each in sweep.submitted if dry_run else ():
             print_result(f"{each.folder.name} would be submitted")
@@ -67,9 +64,8 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 
 
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
-    names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
-    folders = [folder for folder in session.store.all() if folder.name in names]
-    jobs = {job.name: job for job in log_ends(session, folders, {sweep.group: names}, quiet=as_json)}
+    folders = session.jobs.select(*sweep.names).folders
+    jobs = {job.name: job for job in log_ends(session, folders, {sweep.group: sweep.names}, quiet=as_json)}
     if as_json:
         print_json(sweep.ended(jobs))
     return max(map(exit_code, jobs.values()), default=0)
@@ -82,10 +78,9 @@ def wait_for_submitted(session: Session, submitted: Submitted, *, follow: bool, 
     if follow:
         job = next(print_as_it_comes(session, [folder], max_age=max_age))
     else:
-        ends = wait_for_ends(session, [folder], max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
-        [job] = known_ends(ends)
+        [job] = session.jobs.show_ends(folder, max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
     if as_json:
         print_json(submitted.ended(job))
     log_ending(job)
-    tidy_what_has_just_ended(session, [folder])
+    session.jobs.tidy(folder)
     return exit_code(job)

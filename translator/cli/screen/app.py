@@ -79,13 +79,8 @@ def first_state(names: Sequence[str]) -> State:
 
 def _cancelled(session: Session, job: str) -> str:
     """Cancel a job or the jobs of a group, and return a message."""
-    from ...app.jobs.cancelling import cancel_jobs, joined
-    from ...app.jobs.selecting import folders_of_group
-
-    folders = folders_of_group(session, job.removeprefix(GROUP)) if job.startswith(GROUP) else ()
-    done, errors = cancel_jobs(session, folders or [session.store.find(job, user=session.user)])
-    if errors:
-        raise joined(errors)
+    jobs = session.jobs.of_group(job.removeprefix(GROUP)) if job.startswith(GROUP) else [session.jobs.find(job)]
+    done = session.jobs.cancel(*jobs)
     return some_of([each.message for each in done], NAMED)
 
 

@@ -7,7 +7,6 @@ calls no program of Slurm, and creates no folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,16 +28,14 @@ MAX_TASKS = 200
 def jobs(context: Context, _: Parameter, word: str) -> list[CompletionItem]:
     """Return the user's jobs without `user~`, and those of others if the word contains a `~`."""
     session = session_of(context)
-    own, names = f"{session.user}~", session.store.names()
+    own, names = f"{session.user}~", session.jobs.names()
     short = (name.removeprefix(own) for name in names if name.startswith(own))
     return items([*short, *(name for name in names if "~" in word)], word)
 
 
 def groups(context: Context, _: Parameter, word: str) -> list[CompletionItem]:
     """Return the groups of the user's jobs."""
-    from ...app.jobs.selecting import groups as groups_of
-
-    return items(groups_of(session_of(context).store, user=session_of(context).user), word)
+    return items(session_of(context).jobs.groups(), word)
 
 
 def jobs_and_groups(context: Context, parameter: Parameter, word: str) -> list[CompletionItem]:
@@ -67,27 +64,19 @@ def job_then_tasks(context: Context, parameter: Parameter, word: str) -> list[Co
 
 def port_labels(context: Context, _: Parameter, word: str) -> list[CompletionItem]:
     """Return the port labels of the task in the preceding argument."""
-    from ...app.jobs.logs.selection import chosen
-    from ...app.places import port_labels as labels_of
-
-    folder = session_of(context).store.find(str(context.params.get("job")), user=session_of(context).user)
-    role, index = chosen(folder.history().roles, (str(context.params.get("task")),))[0]
-    return items(labels_of(folder, role.name, index), word)
+    job, task = str(context.params.get("job")), str(context.params.get("task"))
+    return items(session_of(context).tasks.port_labels(job, task), word)
 
 
 def assignments(context: Context, _: Parameter, word: str) -> list[CompletionItem]:
     """Return `NAME=` for parameters of the job file, and after `=` the value in the job file."""
-    from ...app.input.job_input import read_source
     from ...app.input.source import STDIN
-    from ...reading.read import read
 
     # click does not assign arguments before an option that has no value yet.
     file = context.params.get("file") or next(iter(context.args), None)
     if not isinstance(file, str) or file == STDIN:
         return []
-    document = read(read_source(file), file=file).root
-    found = document.get("parameters") if isinstance(document, Mapping) else None
-    pairs = found.items() if isinstance(found, Mapping) else ()
+    pairs = session_of(context).compiler.parameters(file).items()
     return items([f"{name}={value if '=' in word else ''}" for name, value in pairs], word)
 
 
@@ -107,25 +96,12 @@ def backends(_: Context, __: Parameter, word: str) -> list[CompletionItem]:
 
 def codes_and_files(context: Context, _: Parameter, word: str) -> list[CompletionItem]:
     """Return matching exit codes, their names and states of Slurm, and files."""
-    from paislurm.backends.slurm.states import STATES
-
-    from ...app.input.sites import find_site
-    from ...errors import PaislurmError
-    from ...exit_codes.table import ExitTable
-
-    try:
-        rows = find_site(session_of(context), context.params.get("site")).exit_rows
-    except PaislurmError:
-        rows = ()
-    codes = ExitTable(rows).codes
-    words = [*STATES, *(row.phrase for row in codes.values()), *map(str, codes)]
+    words = session_of(context).compiler.exit_words(context.params.get("site"))
     return with_files(items(words, word) if word else [], word)
 
 
 def _of_site(key: str, context: Context, _: Parameter, word: str) -> list[CompletionItem]:
-    from ...app.input.sites import find_site
-
-    site = find_site(session_of(context), context.params.get("site"), host=context.params.get("host"))
+    site = session_of(context).sites.find(context.params.get("site"), host=context.params.get("host"))
     named = {"partition": site.partitions, "account": site.accounts or (), "qos": site.qos or ()}
     mapped = (getattr(each, key) for each in site.virtual_clusters.values())
     return items(dict.fromkeys([*named[key], *filter(None, mapped)]), word)
@@ -158,11 +134,9 @@ def session_of(context: Context) -> Session:
 
 
 def _tasks(session: Session, job: str | None) -> list[str]:
-    from ...app.jobs.selecting import select_one
-
-    roles = select_one(session.store, job, user=session.user).history().roles
-    names = (f"{role.name}-{index}" for role in roles for index in range(min(role.instances, MAX_TASKS)))
-    return [*(role.name for role in roles), *names]
+    roles = session.tasks.roles(job)
+    names = (f"{role}-{index}" for role, count in roles for index in range(min(count, MAX_TASKS)))
+    return [*(role for role, _ in roles), *names]
 
 
 def items(words: Iterable[str], word: str) -> list[CompletionItem]:

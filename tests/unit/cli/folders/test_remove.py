@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.translator.app.jobs import removal as removing
-from paislurm.translator.app.jobs.removal import size_text
 from paislurm.translator.app.session import user_name
+from paislurm.translator.plural import size_text
 from paislurm.translator.state import removal
 from paislurm.translator.state.address import REMOVED
 from paislurm.translator.state.removal import room_taken

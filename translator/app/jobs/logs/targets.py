@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -11,6 +13,7 @@ from ....state.history import History
 from ....state.job_folder import JobFolder
 from ....times import Time, aware
 from ...results.fetching import fetch, run_folder_with_logs
+from ...results.tail import open_log, start_of_last_lines, written
 from .selection import Stream, attempt_logs, chosen
 
 if TYPE_CHECKING:
@@ -54,6 +57,23 @@ def bring_logs(session: Session, target: Target, selection: LogSelection) -> Non
             fetch(session, target.known, run_folder_with_logs(target.folder, target.known, target.tasks, attempt))
     except BackendError as error:
         session.say(f"warning: the output may be old: {error.diagnostics[0].message}")
+
+
+@contextmanager
+def batch_output(session: Session, job: Target, selection: LogSelection) -> Iterator[Iterator[bytes] | None]:
+    """Return the output of a batch script in pieces, from the last `tail` lines on; None without one."""
+    bring_logs(session, job, selection)
+    path, owner = job.folder.batch_log(selection.first_attempt(job.known)), job.folder.path.stat().st_uid
+    try:
+        descriptor = open_log(path, owner)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        start = 0 if selection.tail is None else start_of_last_lines(path, selection.tail, owner)
+        yield (piece for piece, _ in written(descriptor, start))
+    finally:
+        os.close(descriptor)
 
 
 def task_texts(session: Session, folder: JobFolder, selection: LogSelection) -> dict[str, str]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ....errors import Diagnostic, PaislurmError, UsageError
 from ....plural import counted, verb
-from ...input.job_input import typed_options
+from ...input.source import Source
 from ..prepare import prepare
 from ..result import EndedSubmission, Submitted, SubmittedJob
 from ..submit import described, leave_behind, say_next, take
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from ....state.records import Dependency
     from ....view.job import JobView
-    from ...input.source import Source
     from ...session import Session
     from .group import Group
     from .values import Point
@@ -66,6 +65,11 @@ class Sweep(Struct, frozen=True, kw_only=True):
     group: str
     submitted: tuple[Submitted, ...]
     present: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all jobs of the sweep."""
+        return [*self.present, *(each.folder.name for each in self.submitted)]
 
     def printed(self, *, dry_run: bool) -> SubmittedSweep:
         """Return the record for JSON."""
@@ -109,7 +113,7 @@ def submit_sweep(
 
 
 def _source(source: Source, point: Point, ending: str) -> Source:
-    typed = {**source.typed, **typed_options(point.items(), (), "", "--sweep")}
+    typed = {**source.typed, **Source(file="", parameters=tuple(point.items())).typed_by("--sweep").typed}
     parameters = (*source.parameters, *point.items())
     return replace(source, parameters=parameters, suffix=f"{source.suffix}{ending}", typed=typed)
 

@@ -35,18 +35,17 @@ def command(session: Session, sources: Sequence[Source], *, as_json: bool) -> in
     FILE is a job file, or - for standard input. It is checked against the protocol and the site, and bash checks the
     syntax of each role's commands. For several files, the exit code is the highest.
     """
-    from ....app.checking import CheckedFiles, CheckedJob, check_each
-    from ....app.input.job_input import check_source, shown_name
+    from ....app.checking import CheckedFiles
 
     if len(sources) == 1:
-        compiled, warnings = check_source(session, sources[0])
+        found = session.compiler.check_job(sources[0])
         if as_json:
-            print_json(CheckedJob(job=compiled.job.name, diagnostics=tuple(warnings)))
+            print_json(found)
         else:
-            print_result(_summary(shown_name(sources[0].file), compiled.job.name, warnings))
+            print_result(_summary(sources[0].name, found.job, found.diagnostics))
         return 0
     checked = []
-    for each in check_each(session, sources):
+    for each in session.compiler.check_each(sources):
         checked.append(each)
         if each.job is None:
             log_diagnostics(each.diagnostics)

@@ -32,9 +32,7 @@ def command(session: Session, old: str, new: str, *, as_json: bool) -> int:
     the parameters, the suffix and the site profile of JOB. The exit code is 0 if nothing differs, 1 if something does,
     and 2 on an error.
     """
-    from ....app.runs.comparing import compare
-
-    found = compare(session, old, new)
+    found = session.compiler.diff(old, new)
     if as_json:
         print_json(found)
     else:

@@ -41,21 +41,19 @@ def command(session: Session, source: Source, *, scenario: str | None, as_json: 
     FILE is a job file, or - for standard input. CODE is an exit code, its name, the exit status of a command, a
     Slurm state, or an end as sacct, scontrol and seff print it (0:9, SIGKILL); a file of that name comes first.
     """
-    from ....app.exit_meaning import explain_exit, is_exit
-    from ....app.scripts import ExplainedScript, explain
-    from ....app.what_if.explain import explain_scenario
+    from ....app.scripts import ExplainedScript
     from ...output.explained import exit_text, origin_row, scenario_text
     from ...output.tables import print_table
 
     if scenario is not None:
-        answer = explain_scenario(session, source, scenario)
+        answer = session.compiler.what_if(source, scenario)
         print_json(answer) if as_json else print_result(scenario_text(answer))
         return 0
-    if is_exit(source.file):
-        meaning = explain_exit(session, source.file, source.site)
+    if session.compiler.is_exit(source.file):
+        meaning = session.compiler.exit_explanation(source.file, source.site)
         print_json(meaning.record) if as_json else print_result(exit_text(meaning))
         return 0
-    found = explain(session, source)
+    found = session.compiler.explain(source)
     if as_json:
         print_json(ExplainedScript(lines=tuple(found)))
     else:

@@ -37,30 +37,21 @@ def command(session: Session, source: Source, *, placed: bool, test_only: bool, 
     --test-only also shows when Slurm would start the job if it were submitted now, in each layout that it can have. It
     calls `sbatch --test-only` and sinfo, once for each layout.
     """
-    from ....app.input.job_input import compile_source, site_of
-    from ....app.input.shell_options import with_shell_options
-    from ....app.submit.prepare import nodes_to_avoid
-    from ....planning.placement.text import placement_text
-    from ....planning.plan_text import plan_text
-
     if placed and test_only:
         raise click.UsageError("--placement cannot be used with --test-only")
     if test_only:
-        from ....app.estimate.estimate import LayoutStarts, estimate_layouts
         from ...output.estimate import print_layouts
 
-        planned, found = estimate_layouts(session, source)
+        found = session.jobs.estimate_layouts(source)
         if as_json:
-            print_json(LayoutStarts(plan=planned, layouts=tuple(each.in_layout for each in found)))
+            print_json(found)
         else:
-            print_result(escape_control(plan_text(planned)))
-            print_layouts(found)
+            print_result(escape_control(found.plan_text))
+            print_layouts(found.layouts)
         return 0
-    _, compiled = compile_source(session, with_shell_options(session, source, site_of(session, source)))
+    planned = session.compiler.plan(source)
     if as_json:
-        print_json(compiled.placement if placed else compiled.plan)
+        print_json(planned.compiled.placement if placed else planned.compiled.plan)
     else:
-        avoided = nodes_to_avoid(session, compiled, source.backend)
-        text = placement_text(compiled.placement) if placed else plan_text(compiled.plan, avoided)
-        print_result(escape_control(text).rstrip("\n"))
+        print_result(escape_control(planned.placement_text if placed else planned.text).rstrip("\n"))
     return 0

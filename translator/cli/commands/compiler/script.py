@@ -32,25 +32,11 @@ def command(session: Session, source: Source, output: str | None, *, head: bool,
 
     FILE is a job file, or - for standard input.
     """
-    from ....app.input.job_input import compile_source
-    from ....app.scripts import ScriptFile
-    from ....rendering.runtime_bundle import SEAL
-
-    _, compiled = compile_source(session, source)
-    script = compiled.script.partition(SEAL)[0] if head else compiled.script
-    if compiled.plan.secrets:
-        where = f"{compiled.plan.job_name}.secrets in the submit folder"
-        log(f"before sbatch, write each secret to a file in {where}: {' '.join(compiled.plan.secrets)}")
-    if output is not None:
-        from pathlib import Path
-
-        from ....app.output_file import write_output
-
-        write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
+    found = session.compiler.script(source, output, head=head)
     if as_json:
-        print_json(ScriptFile(job=compiled.job.name, file=output, text=script))
+        print_json(found)
     elif output is None:
-        print_file(script)
+        print_file(found.text)
     else:
         log(f"wrote {output}")
     return 0

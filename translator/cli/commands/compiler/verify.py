@@ -13,9 +13,10 @@ from ...output.console import print_file, print_json, print_result
 from ...shell import candidates
 
 if TYPE_CHECKING:
+    from paislurm import Verified
+
     from ....app.input.source import Source
     from ....app.session import Session
-    from ....rendering.verify import Verified
 
 
 @click.command(
@@ -51,16 +52,13 @@ def command(session: Session, source: Source, script: str | None, *, uses: str |
     --runtime without USE prints the parts that every script contains; an unknown USE prints the list. The seal contains
     the `sha256sum` of this output.
     """
-    from ....app.scripts import runtime_of, verify_script
-
     if uses is not None:
-        found_runtime = runtime_of(uses.replace(",", " ").split())
+        found_runtime = session.compiler.runtime(*uses.replace(",", " ").split())
         print_json(found_runtime) if as_json else print_file(found_runtime.text)
         return 0
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT|JOB'.")
-
-    found = verify_script(session, script, source if source.file else None)
+    found = session.compiler.verify(script, source if source.file else None)
     if as_json:
         print_json(found)
     else:

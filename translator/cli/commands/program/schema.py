@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import print_schema
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from ....app.session import Session
 
 OUTPUT = "output"
 
@@ -28,7 +28,8 @@ OUTPUT = "output"
 @click.argument("what", type=click.Choice(["v2", "v1", "site", OUTPUT]), default="v2", metavar="[v2|v1|site|output]")
 @click.argument("words", nargs=-1, metavar="[COMMAND]")
 @json_option
-def command(what: str, words: tuple[str, ...], *, as_json: bool) -> None:  # noqa: ARG001 - a schema is JSON in any case
+@pass_session
+def command(session: Session, what: str, words: tuple[str, ...], *, as_json: bool) -> None:  # noqa: ARG001 - a schema is JSON in any case
     """Print the JSON Schema of job files, site profiles, or command output.
 
     v2 (the default) and v1 are job files of PAI protocol v2 and v1; site is a site profile. output is the output of
@@ -40,9 +41,7 @@ def command(what: str, words: tuple[str, ...], *, as_json: bool) -> None:  # noq
         return
     if words:
         raise click.UsageError(f"COMMAND can only be used with `{OUTPUT}`: paislurm schema {OUTPUT} {words[0]}")
-    from ....validation.json_schema import json_schema
-
-    print_schema(json_schema(*_model(what)))
+    print_schema(session.compiler.schema(what))
 
 
 def _of_output(name: str) -> dict[str, Any]:
@@ -54,18 +53,3 @@ def _of_output(name: str) -> dict[str, Any]:
     if name and name not in COMMANDS:
         raise click.UsageError(f"no schema of '{name}'; choose from: {', '.join(COMMANDS)}")
     return output_schema([name] if name else [])
-
-
-def _model(what: str) -> tuple[type[BaseModel], str]:
-    """Import and return the model and its title."""
-    if what == "v1":
-        from ....protocol.v1.schema import JobFileV1
-
-        return JobFileV1, "OpenPAI job, protocol v1"
-    if what == "site":
-        from ....site.profile import Site
-
-        return Site, "Site profile of paislurm"
-    from ....protocol.v2.schema import JobFile
-
-    return JobFile, "OpenPAI job, protocol v2"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ....terminal_text import one_line
-from ...options import examples, jobs_arguments, json_option, pass_session
-from ...output.console import log, print_json, print_result
+from ...options import asks_for_several, examples, jobs_arguments, json_option, pass_session
+from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ....app.jobs.cancelling import Done
+    from ....app.jobs.cancelling import CancelledJob
     from ....app.session import Session
 
 MAX_ENDED = 3
@@ -30,28 +30,21 @@ def command(session: Session, jobs: tuple[str, ...], *, last: bool, as_json: boo
     JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'train-*'; `--last` is your last job.
     Tasks get TERM and some seconds to save their work.
     """
-    from ....app.jobs.cancelling import CancelledJobs, cancel_jobs, joined
-    from ....app.jobs.selecting import asks_for_several, select
+    from ....app.jobs.cancelling import CancelledJobs
 
     if not jobs and not last:
         raise click.UsageError("no job given: name a JOB, or use --last for your last job")
-    folders = select(session.store, jobs, user=session.user, last=last)
-    done, errors = cancel_jobs(session, folders)
-    if errors:
-        for message in _messages(done):
-            log(one_line(message))
-        raise joined(errors)
+    done = session.jobs.cancel(*jobs, last=last)
     if as_json:
-        documents = tuple(each.job for each in done)
-        several = len(folders) > 1 or asks_for_several(jobs, last=last)
-        print_json(CancelledJobs(jobs=documents) if several else documents[0])
+        several = len(done) > 1 or asks_for_several(jobs, last=last)
+        print_json(CancelledJobs(jobs=tuple(done)) if several else done[0])
         return 0
     for message in _messages(done):
         print_result(one_line(message))
     return 0
 
 
-def _messages(done: Sequence[Done]) -> Iterator[str]:
+def _messages(done: Sequence[CancelledJob]) -> Iterator[str]:
     """Yield a message for each job; if many had already ended, only their number."""
     ended = [each for each in done if each.had_ended]
     for each in done:

@@ -41,13 +41,11 @@ def command(session: Session, job: str, task: str | None, words: tuple[str, ...]
     The exit code is that of the command, or 255 if the connection to the task fails. --json runs nothing and prints
     the command line.
     """
-    from ....app.tasks.attaching import call_of_task, call_task
-
     named, command = _task_and_command(task, words)
     if as_json:
-        print_json(call_of_task(session, job, named, command))
+        print_json(session.tasks.call(job, named, command))
         return 0
-    return call_task(session, job, named, command, terminal=os.isatty(0) and os.isatty(1))
+    return session.tasks.attach(job, named, command, terminal=os.isatty(0) and os.isatty(1))
 
 
 def _task_and_command(task: str | None, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

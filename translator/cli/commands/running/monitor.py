@@ -42,12 +42,10 @@ def command(session: Session, site: str | None, job: str | None, *, as_calls: bo
     --once with JOB handles only that job, whose attempt has just ended. The batch script calls it on sites that forbid
     processes on login nodes (`monitor: none` of the profile).
     """
-    from ....app.call_log import slurm_calls
-    from ....app.monitoring import go_on_in_another, monitor_job, run_monitor
     from ...output.tables import print_calls
 
     if as_calls:
-        call_log = slurm_calls(session, site)
+        call_log = session.sites.slurm_calls(site)
         if as_json:
             print_json(call_log)
         else:
@@ -58,9 +56,9 @@ def command(session: Session, site: str | None, job: str | None, *, as_calls: bo
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # SIGXCPU at the soft limit would terminate the process. Child processes would inherit an ignored signal.
     signal.signal(signal.SIGXCPU, lambda _, __: None)
-    worked = monitor_job(session, job, site, once=once) if job else run_monitor(session, site, once=once)
+    worked = session.jobs.run_monitor(job, site, once=once)
     if worked is None:
-        return go_on_in_another(session, [*(["--site", site] if site else []), *(["--json"] if as_json else [])])
+        return session.jobs.continue_monitor(*(["--site", site] if site else []), *(["--json"] if as_json else []))
     if as_json:
         print_json(worked)
     return 0

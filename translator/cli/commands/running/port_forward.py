@@ -54,13 +54,11 @@ def command(
     """
     import shlex
 
-    from ....app.tasks.port_forward import port_forward, run_forward
-
-    found = port_forward(session, job, task, port, local_port=local_port, login=login)
+    found = session.tasks.port_forward(job, task, port, local_port=local_port, login=login)
     if as_json:
         print_json(found)
     elif run:
-        run_forward(session, found)
+        session.tasks.run_forward(found)
     else:
         print_result(shlex.join(found.argv))
         log(f"run this on your own machine and open {found.url}")

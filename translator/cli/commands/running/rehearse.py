@@ -60,9 +60,7 @@ def command(
     """
     from msgspec.structs import replace
 
-    from ....app.rehearsal.rehearse import rehearse
-
-    found = rehearse(session, replace(source, backend=backend, most_tasks=tasks), faults, patience)
+    found = session.jobs.rehearse(replace(source, backend=backend), *faults, tasks=tasks, patience=patience)
     if as_json:
         print_json(found)
     else:

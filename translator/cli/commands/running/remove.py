@@ -54,16 +54,15 @@ def command(
     On a terminal, the command asks for confirmation before it removes more than one job. Without a terminal, --yes is
     required if a group, a pattern or an option selects the jobs.
     """
-    from ....app.jobs.removal import jobs_to_remove, remove_jobs
     from ...output.removal import RemovalTexts, is_sure
 
-    found = jobs_to_remove(session, jobs, older_than=older_than, states=states)
+    found = session.jobs.to_remove(*jobs, older_than=older_than, states=states)
     if not dry_run and not is_sure([job.folder.name for job in found.jobs], by_name=found.by_name, yes=yes):
         log("nothing was removed")
         return 1
     texts = RemovalTexts(keep_logs=keep_logs, dry_run=dry_run)
-    done, errors = remove_jobs(
-        session, found.jobs, keep_logs=keep_logs, dry_run=dry_run, each=texts.log_left if as_json else texts.print
+    done, errors = session.jobs.remove_found(
+        found, keep_logs=keep_logs, dry_run=dry_run, each=texts.log_left if as_json else texts.print
     )
     if as_json:
         print_json(done)

@@ -51,27 +51,29 @@ def command(session: Session, source: Source, options: SubmitOptions) -> int:
 
     Ctrl-C stops the waiting, not the job.
     """
-    from ....app.estimate.estimate import estimate
-    from ....app.runs.again import source_to_submit
-    from ....app.submit.after import jobs_before
-    from ....app.submit.submit import submit
+    from msgspec.structs import replace
+
     from ...output.estimate import print_estimate
     from ...progress.submitted import print_submitted, wait_for_submitted
 
-    source = source_to_submit(session, source, options.again, options.backend, options.host)
-    before = jobs_before(session, options.after)
+    options.check_file(source.file)
+    if options.again is None:
+        source = replace(source, backend=options.backend or "slurm", host=options.host)
+    else:
+        source = session.jobs.file_of(options.again, source, **options.place)
     if options.sweep:
         from ...progress.submitted import sweep_command
 
-        return sweep_command(session, source, before, options)
+        return sweep_command(session, source, options)
     if options.test_only:
-        found = estimate(session, source, before)
+        found = session.jobs.estimate(source, after=options.after)
         if options.as_json:
-            print_json(found.record)
+            print_json(found)
         else:
             print_estimate(found)
         return 0
-    submitted = submit(session, source, dry_run=options.dry_run, after=before)
+    submitted = session.jobs.submit(source, after=options.after, dry_run=options.dry_run).submitted
+    assert submitted is not None
     if options.dry_run or not (options.wait or options.follow):
         print_submitted(submitted, as_json=options.as_json)
         return 0

@@ -8,8 +8,8 @@ import click
 
 from ....cli.job_file_options import slurm_options
 from ....terminal_text import one_line
-from ...options import WholeNumber, examples, jobs_arguments, json_option, pass_session
-from ...output.console import log, print_json, print_result
+from ...options import WholeNumber, asks_for_several, examples, jobs_arguments, json_option, pass_session
+from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,22 +58,16 @@ def command(
 
     Commands, images, tasks and their resources cannot be changed: change the job file and submit it again.
     """
-    from ....app.jobs.cancelling import joined
-    from ....app.jobs.selecting import asks_for_several, select
-    from ....app.update import UpdatedJobs, update_jobs, values_of
+    from ....app.update import UpdatedJobs
 
     if hold and release:
         raise click.UsageError("--hold cannot be used with --release")
-    values = values_of(slurm, nice=nice, held=hold if hold or release else None, retries=retries)
-    folders = select(session.store, jobs, user=session.user, last=last)
-    several = len(folders) > 1 or asks_for_several(jobs, last=last)
-    done, errors = update_jobs(session, folders, values, several=several)
-    if as_json and not errors:
-        documents = tuple(each.job for each in done)
-        print_json(UpdatedJobs(jobs=documents) if several else documents[0])
+    held = hold if hold or release else None
+    done = session.jobs.update(*jobs, last=last or not jobs, slurm=slurm, nice=nice, held=held, retries=retries)
+    if as_json:
+        several = len(done) > 1 or asks_for_several(jobs, last=last)
+        print_json(UpdatedJobs(jobs=tuple(done)) if several else done[0])
         return 0
     for each in done:
-        (log if errors else print_result)(one_line(each.message))
-    if errors:
-        raise joined(errors)
+        print_result(one_line(each.message))
     return 0

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import WholeNumber, examples, jobs_arguments, json_option, pass_session
-from ...output.console import print_json
+from ...options import WholeNumber, asks_for_several, examples, jobs_arguments, json_option, pass_session
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -36,14 +35,11 @@ def command(
     JOB is a job's name, user~name, its Slurm id, or a pattern such as 'train-*'. Default: your last job. Ctrl-C stops
     the waiting, not the jobs.
     """
-    from ....app.jobs.selecting import asks_for_several, named_groups, select
-    from ....view.job import Jobs
-    from ...output.several import exit_code
+    from ...output.several import exit_code, print_one_or_several
     from ...progress.shown import log_ends
 
-    folders = select(session.store, jobs, user=session.user, last=last)
-    groups = named_groups(session.store, jobs, user=session.user)
-    ended = log_ends(session, folders, groups, first=first, quiet=as_json, timeout=timeout)
+    selected = session.jobs.select(*jobs, last=last or not jobs)
+    ended = log_ends(session, selected.folders, selected.groups, first=first, quiet=as_json, timeout=timeout)
     if as_json:
-        print_json(Jobs(jobs=tuple(ended)) if len(folders) > 1 or asks_for_several(jobs, last=last) else ended[0])
+        print_one_or_several(ended, many=len(selected.folders) > 1 or asks_for_several(jobs, last=last))
     return max(map(exit_code, ended))

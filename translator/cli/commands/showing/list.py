@@ -62,16 +62,15 @@ def command(
     sweep works like --group: its jobs come in the order of their parameters, which are columns, too. A terminal shows
     the newest 30 jobs, and long cells are cut; a pipe and --json get all jobs uncut.
     """
-    from ....app.jobs.listing import JobFilter, find_lines, say_doubts
-    from ....app.jobs.selecting import named_groups
+    from ....app.jobs.listing import JobFilter
     from ...output.job_list import Table, print_jobs
 
     if group is None and len(words) == 1:
-        group = next(iter(named_groups(session.store, words, user=session.user)), None)
+        group = next(iter(session.jobs.select(*words).groups), None)
     wanted = JobFilter(words=words, group=group, states=states, since=since, everything=everything)
-    found = find_lines(session, wanted)
+    found = session.jobs.listed(wanted)
     print_jobs(session, found.lines, Table(columns, by, limit), group=group, as_json=as_json)
     if not (found.lines or as_json):
         log("no such jobs" if states or since is not None else f"no jobs in {session.store.jobs}")
-    say_doubts(session, found)
+    session.jobs.say_doubts(found)
     return 0

@@ -60,21 +60,18 @@ def command(
     --json lists the files, not their contents. A terminal shows escape sequences as text; a pipe or a file gets the
     unchanged bytes.
     """
-    from ....app.jobs.logs.following import silence_text
-    from ....app.jobs.logs.selection import jobs_and_tasks
-    from ....app.jobs.logs.targets import log_files, targets
     from ...progress.follow import print_batch_logs, print_once, print_to_the_end
 
     check_together(selection, follow=follow, batch=batch, as_json=as_json)
-    folders, tasks = jobs_and_tasks(session.store, words, user=session.user, last=last)
+    folders, tasks = session.logs.jobs_and_tasks(words, last=last)
     selection = replace(selection, tasks=tasks)
     if follow:
         print_to_the_end(session, folders, selection)
         return 0
-    jobs = targets(folders, selection)
+    jobs = session.logs.targets(folders, selection)
     if as_json:
-        print_json(log_files(session, jobs, selection))
+        print_json(session.logs.files(jobs, selection))
     else:
         for silent in (print_batch_logs if batch else print_once)(session, jobs, selection):
-            log(silence_text(session, silent))
+            log(session.logs.silence_text(silent))
     return 0

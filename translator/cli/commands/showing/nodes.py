@@ -28,11 +28,9 @@ def command(context: click.Context, session: Session, *, as_json: bool) -> int:
     The monitor adds the nodes that an attempt of a job excludes from the next one: those that failed a preflight, were
     lost, or did not start a step. Jobs with `extras.slurm.avoidNodes` do not start on them for a while.
     """
-    from ....app.nodes import list_nodes
-
     if context.invoked_subcommand is not None:
         return 0
-    return _print(session, list_nodes(session), as_json=as_json)
+    return _print(session, session.sites.nodes(), as_json=as_json)
 
 
 @command.command(epilog=examples("paislurm nodes add n07 --reason 'slow link'"))
@@ -42,9 +40,7 @@ def command(context: click.Context, session: Session, *, as_json: bool) -> int:
 @pass_session
 def add(session: Session, node: str, reason: str, *, as_json: bool) -> int:
     """Add a bad node."""
-    from ....app.nodes import add_node
-
-    return _print(session, add_node(session, node, reason), as_json=as_json)
+    return _print(session, session.sites.add_node(node, reason=reason), as_json=as_json)
 
 
 @command.command(epilog=examples("paislurm nodes remove n07"))
@@ -53,9 +49,7 @@ def add(session: Session, node: str, reason: str, *, as_json: bool) -> int:
 @pass_session
 def remove(session: Session, node: str, *, as_json: bool) -> int:
     """Remove a node that is not bad any more."""
-    from ....app.nodes import remove_node
-
-    return _print(session, remove_node(session, node), as_json=as_json)
+    return _print(session, session.sites.remove_node(node), as_json=as_json)
 
 
 def _print(session: Session, found: NodeList, *, as_json: bool) -> int:

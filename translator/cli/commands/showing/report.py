@@ -42,15 +42,9 @@ def command(
     JOB is a job's name, user~name, its Slurm id, or a pattern. Default: your last job. For several jobs, the page
     compares them. The page is one file and needs no network: open it in a browser, or send it to somebody.
     """
-    from ....app.jobs.selecting import folders_of_group, select
-    from ....app.report.gather import write_report
-
     if group is not None and (jobs or last):
         raise click.UsageError("--group cannot be used with JOB or --last")
-    folders = (
-        select(session.store, jobs, user=session.user, last=last) if group is None else folders_of_group(session, group)
-    )
-    written = write_report(session, folders, output, group=group)
+    written = session.jobs.report(*jobs, output=output, group=group, last=last or not jobs)
     if as_json:
         print_json(written)
     else:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import TASK_STATES, examples, jobs_arguments, json_option, pass_session, states_option
-from ...output.console import print_json
+from ...options import TASK_STATES, asks_for_several, examples, jobs_arguments, json_option, pass_session, states_option
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -51,29 +50,21 @@ def command(
     Similar tasks of a large job share a row. More than five jobs get one row each, and the reasons of failures. The
     exit code does not show whether a job failed; use `wait` for that.
     """
-    from ....app.job_view import job_view, one_or_several
-    from ....app.jobs.refresh import say_doubts, views_of
-    from ....app.jobs.selecting import asks_for_several, named_groups, select
-    from ....app.jobs.several import Several
-    from ....app.report.gather import uses_of_jobs
-    from ....app.usage import usages_of_jobs
-    from ...output.several import print_several
+    from ...output.several import print_one_or_several, print_several
     from ...output.tables import print_cost, print_usages
     from ...output.task_table import TaskFilter
     from ...output.views import print_view
 
-    views = views_of(session, select(session.store, jobs, user=session.user, last=last))
+    polled = session.jobs.poll(*jobs, last=last or not jobs, cost=cost, usage=usage)
     wanted = TaskFilter(states=(*states, *(["FAILED"] if failed else [])), patterns=patterns)
-    uses = uses_of_jobs(session, views) if cost else []
-    usages = usages_of_jobs(session, views) if usage else []
     if as_json:
-        print_json(one_or_several(session, views, wanted.chosen, uses, usages, many=asks_for_several(jobs, last=last)))
-    elif len(views) > 1:
-        print_several(session, Several(session, views), named_groups(session.store, jobs, user=session.user), wanted)
+        print_one_or_several(polled.jobs(wanted.chosen), many=asks_for_several(jobs, last=last))
+    elif len(polled.lines) > 1:
+        print_several(session, polled, wanted)
     else:
-        print_view(job_view(session, views[0]), session.now(), wanted, every=every, ports=ports)
+        print_view(polled.jobs()[0], session.now(), wanted, every=every, ports=ports)
     if not as_json:
-        print_usages([view.folder.name for view in views], usages)
-        print_cost(uses)
-    say_doubts(session, views)
+        print_usages([line.name for line in polled.lines], polled.usages)
+        print_cost(polled.uses)
+    polled.say_doubts()
     return 0

@@ -33,20 +33,18 @@ def command(session: Session, jobs: tuple[str, ...], *, once: bool, as_json: boo
     with --json, each change is a line; the command exits when all jobs have ended. Ctrl-C stops the view, not the
     jobs.
     """
-    from ....app.jobs.changes import watch
-    from ....app.jobs.selecting import select
     from ...output.job_list import change_text, log_nothing_left
 
-    names = [folder.name for folder in select(session.store, jobs, user=session.user)] if jobs else []
     if not as_json and (once or takes_a_screen(sys.stdin, sys.stdout)):
         from ...screen.app import print_screen, show_screen
 
+        names = session.jobs.select(*jobs).names
         if not once:
             return show_screen(session, names)
         print_screen(session, names)
         return 0
     any_job = False
-    for line in watch(session, names, once=once):
+    for line in session.jobs.watch(*jobs, once=once):
         any_job = True
         if as_json:
             print_json_line(line)

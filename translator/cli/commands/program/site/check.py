@@ -34,9 +34,9 @@ def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json:
     Without a JOB, the profile itself is checked: its keys and locks, its write permissions, its programs, and, if
     Slurm answers, whether the cluster still has the names in it.
     """
-    from .....app.site.check import CheckedProfile, check_site
+    from .....app.site.check import CheckedProfile
 
-    found = check_site(session, jobs, site)
+    found = session.sites.check(*jobs, site=site)
     if isinstance(found, CheckedProfile):
         return _print_profile(found, as_json=as_json)
     for each in found.checked:

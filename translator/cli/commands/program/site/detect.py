@@ -67,10 +67,9 @@ def detect(
     printed, and the exit code is 1. Your comments and other keys do not count as differences.
     """
     from .....app.site.ask import ProbeOptions
-    from .....app.site.detecting import detect_site
 
     probing = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
-    found = detect_site(session, output, force=force, host=host, probe=probing)
+    found = session.sites.detect(output, force=force, host=host, probe=probing)
     if as_json:
         print_json(found)
     else:

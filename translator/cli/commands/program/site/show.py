@@ -29,17 +29,16 @@ def show(session: Session, site: str | None, *, as_json: bool) -> int:
     marks settings that a user's profile and jobs cannot change. A key without a default that the profile omits is not
     shown: `paislurm schema site` lists all keys.
     """
-    from .....app.site.in_force import layers_text, site_in_force
     from ....output.tables import print_table
 
-    found = site_in_force(session, site)
+    found = session.sites.show(site)
     if as_json:
         print_json(found)
         return 0
     if found.file is None:
         log("no site profile found: all settings are defaults")
     else:
-        log(f"the profile is {found.file}, {found.found_by}{layers_text(session, site)}")
+        log(f"the profile is {found.file}, {found.found_by}{session.sites.layers_text(site)}")
     print_table(("SETTING", "ORIGIN", "FROM", "VALUE"), [_row(each) for each in found.in_force])
     return 0
 

@@ -1,4 +1,4 @@
-"""Clients compile, submit, watch and end jobs, each in its own home, and print nothing."""
+"""Sessions compile, submit, watch and end jobs, each in its own home, and print nothing."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def silent(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     assert [signal.getsignal(each) for each in others] == before
 
 
-def local(text: str, client: paislurm.Client | None = None, **options: object) -> paislurm.JobRun:
+def local(text: str, session: paislurm.Session | None = None, **options: object) -> paislurm.JobRun:
     """Submit a job to this machine."""
-    return (client or paislurm.Client()).submit(text.encode(), backend="local", **options)  # type: ignore[arg-type]
+    return (session or paislurm.Session()).jobs.submit(text.encode(), backend="local", **options)  # type: ignore[arg-type]
 
 
 def stop(run: paislurm.JobRun) -> None:
@@ -130,14 +130,14 @@ def test_a_job_run_stays_valid_when_a_newer_job_takes_its_name() -> None:
     assert logs == ["hello from 0\nand bye\n", "hello from 0\nhello\n"]
 
 
-def test_each_client_has_a_separate_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_session_has_a_separate_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    one, two = paislurm.Client(home="one"), paislurm.Client(home=tmp_path / "two")
+    one, two = paislurm.Session(home="one"), paislurm.Session(home=tmp_path / "two")
     monkeypatch.chdir("/")
     runs = [local(JOB, one), local(JOB, two)]
     assert [run.wait(timeout=60).succeeded for run in runs] == [True, True]
     assert [run.folder.parents[1] for run in runs] == [tmp_path / "one", tmp_path / "two"]
-    assert (len(one.jobs()), len(two.jobs()), len(paislurm.jobs())) == (1, 1, 0)
+    assert (len(one.jobs.list()), len(two.jobs.list()), len(paislurm.jobs())) == (1, 1, 0)
     with pytest.raises(paislurm.NotFoundError):
         paislurm.find("demo")
     assert ((tmp_path / "home").exists(), "one" in repr(one)) == (False, True)
@@ -145,46 +145,47 @@ def test_each_client_has_a_separate_home(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_messages_go_to_the_callback_or_the_log(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     said: list[Event] = []
-    client = paislurm.Client(home=tmp_path / "said", say=said.append)
+    session = paislurm.Session(home=tmp_path / "said", say=said.append)
     warned = JOB + 'extras: {unknown: "\\u2028x"}\n'
     with caplog.at_level(logging.INFO, "paislurm"):
-        assert local(warned, client).wait(timeout=60).succeeded
+        assert local(warned, session).wait(timeout=60).succeeded
         assert not caplog.records
         local(warned).wait(timeout=60)
-    found = client.check(warned.encode())
+    count = len(said)
+    found = session.compiler.check(warned.encode())
     assert [each.severity.value for each in found] == ["warning"] * len(found) != []
     assert all(each in said for each in found)
-    assert [record.levelname for record in caplog.records] == ["INFO"] * len(said)
+    assert [record.levelname for record in caplog.records] == ["INFO"] * count
 
 
 def test_load_compile_and_check_a_job_file(tmp_path: Path) -> None:
     file = job_file(tmp_path)
-    client = paislurm.Client(site=job_file(tmp_path, SITE, "site.yaml"))
-    job = client.load(file, suffix="-x")
+    session = paislurm.Session(site=job_file(tmp_path, SITE, "site.yaml"))
+    job = session.compiler.load(file, suffix="-x")
     assert (job.name, job.task_count) == ("demo-x", 2)
-    compiled = client.compile(file, slurm={"time": "10"})
+    compiled = session.compiler.compile(file, slurm={"time": "10"})
     assert ("#SBATCH --time=00:10:00" in compiled.script, compiled.site.default_partition) == (True, "batch")
-    assert [each.code for each in client.check(file)] == ["W402"]
+    assert [each.code for each in session.compiler.check(file)] == ["W402"]
     assert paislurm.load(file).name == "demo"
 
 
 def test_check_returns_all_errors_and_other_functions_raise_them(tmp_path: Path) -> None:
-    client = paislurm.Client(site=job_file(tmp_path, SITE, "site.yaml"))
+    session = paislurm.Session(site=job_file(tmp_path, SITE, "site.yaml"))
     too_large = JOB.replace("instances: 2", "instances: 2000").encode()
     for text, error, code in (
         (JOB.replace("instances: 2", "instances: two").encode(), paislurm.ProtocolError, "E2"),
         (too_large, paislurm.PlanError, "E4"),
     ):
-        found = client.check(text)
+        found = session.compiler.check(text)
         assert [each.code[:2] for each in found if each.code.startswith("E")][:1] == [code]
         with pytest.raises(error) as raised:
-            client.compile(text)
+            session.compiler.compile(text)
         assert raised.value.diagnostics == tuple(found)
-    assert client.load(too_large).task_count == 2000
-    [unclosed] = client.check(JOB.replace("echo and bye", "'if true'").encode())
+    assert session.compiler.load(too_large).task_count == 2000
+    [unclosed] = session.compiler.check(JOB.replace("echo and bye", "'if true'").encode())
     assert unclosed.message.startswith("bash")
     with pytest.raises(paislurm.SiteError):
-        paislurm.Client(site=tmp_path / "none.yaml").check(JOB.encode())
+        paislurm.Session(site=tmp_path / "none.yaml").compiler.check(JOB.encode())
 
 
 @pytest.mark.parametrize("options", [{"backend": "none"}, {"backend": "local", "host": "login1"}])
