@@ -1,21 +1,22 @@
-"""Check job files, and convert a job file of protocol v1 to protocol v2."""
+"""Check and plan job files, convert one of protocol v1 to protocol v2, and return the schemas of files."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import Diagnostic, PlanError, ProtocolError
-from .input.job_input import check_source, read_source, shown_name, text_of
+from .input.job_input import check_source, compile_source, read_source, shown_name, site_of, text_of
 from .output_file import write_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from ..pipeline import Compiled
     from ..reading.document import Value
     from .input.source import Source
     from .session import Session
@@ -61,6 +62,36 @@ class Converted(Struct, frozen=True, kw_only=True):
     """Warnings about changes in behaviour."""
     file: str | None
     """The written file; None if the text is only returned."""
+
+
+class PlannedJob(NamedTuple):
+    """A compiled job, and the bad nodes that it would avoid now."""
+
+    compiled: Compiled
+    avoided: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The plan, for a person."""
+        from ..planning.plan_text import plan_text
+
+        return plan_text(self.compiled.plan, self.avoided)
+
+    @property
+    def placement_text(self) -> str:
+        """The nodes of the tasks, for a person."""
+        from ..planning.placement.text import placement_text
+
+        return placement_text(self.compiled.placement)
+
+
+def planned(session: Session, source: Source) -> PlannedJob:
+    """Compile a job file with the options of the shell's environment, and return the nodes to avoid too."""
+    from .input.shell_options import with_shell_options
+    from .submit.prepare import nodes_to_avoid
+
+    _, compiled = compile_source(session, with_shell_options(session, source, site_of(session, source)))
+    return PlannedJob(compiled, nodes_to_avoid(session, compiled, source.backend))
 
 
 def check(session: Session, source: Source) -> CheckedJob:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,14 +15,13 @@ from paislurm import __version__
 from ..errors import Diagnostic, UsageError
 from ..files.reading import MAX_SCRIPT, read_text
 from ..rendering.provenance import Origin
-from .input.job_input import compile_source, site_of
+from .input.job_input import compile_source
 from .input.source import STDIN
 from .output_file import write_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..pipeline import Compiled
     from ..rendering.verify import Verified
     from .input.source import Source
     from .session import Session
@@ -37,27 +36,6 @@ class ScriptFile(Struct, frozen=True, kw_only=True):
     """The written file; None if the script is only returned."""
     text: str
     """The script."""
-
-
-class PlannedJob(NamedTuple):
-    """A compiled job, and the bad nodes that it would avoid now."""
-
-    compiled: Compiled
-    avoided: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The plan, for a person."""
-        from ..planning.plan_text import plan_text
-
-        return plan_text(self.compiled.plan, self.avoided)
-
-    @property
-    def placement_text(self) -> str:
-        """The nodes of the tasks, for a person."""
-        from ..planning.placement.text import placement_text
-
-        return placement_text(self.compiled.placement)
 
 
 class ExplainedScript(Struct, frozen=True, kw_only=True):
@@ -78,15 +56,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """The digest of `text`."""
     text: str
     """The runtime."""
-
-
-def planned(session: Session, source: Source) -> PlannedJob:
-    """Compile a job file with the options of the shell's environment, and return the nodes to avoid too."""
-    from .input.shell_options import with_shell_options
-    from .submit.prepare import nodes_to_avoid
-
-    _, compiled = compile_source(session, with_shell_options(session, source, site_of(session, source)))
-    return PlannedJob(compiled, nodes_to_avoid(session, compiled, source.backend))
 
 
 def script_of(

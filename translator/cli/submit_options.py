@@ -6,6 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from ..errors import Diagnostic, UsageError
 from .options import json_option
@@ -14,7 +15,8 @@ from .shell import candidates
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..app.input.source import JobFileOptions
+    from ..app.input.source import JobFileOptions, Source
+    from ..app.session import Session
 
 
 class SubmitOptions(NamedTuple):
@@ -46,18 +48,17 @@ class SubmitOptions(NamedTuple):
                 "it cannot be used with --dry-run, --sweep, --wait or --follow"
             )
 
-    def check_file(self, file: str) -> None:
-        """Raise UsageError unless either a job file ("" without one) or `again` is given."""
-        if self.again is not None and file:
+    def source(self, session: Session, file: Source) -> Source:
+        """Return the job file to submit, or that of the job `again`; raise UsageError for neither or both."""
+        if self.again is None:
+            if not file.file:
+                raise _refused("Missing argument 'FILE'.")
+            return replace(file, backend=self.backend or "slurm", host=self.host)
+        if file.file:
             raise _refused("FILE cannot be used with --again, which submits the job file of JOB")
-        if self.again is None and not file:
-            raise _refused("Missing argument 'FILE'.")
-
-    @property
-    def place(self) -> JobFileOptions:
-        """The given options that name a backend or a login node."""
-        found: JobFileOptions = {} if self.backend is None else {"backend": self.backend}
-        return found if self.host is None else {**found, "host": self.host}
+        place: JobFileOptions = {} if self.backend is None else {"backend": self.backend}
+        place["host"] = self.host
+        return session.jobs.file_of(self.again, file, **place)
 
 
 def _refused(message: str) -> UsageError:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ...reading.document import Value
     from ...rendering.provenance import Origin
     from ...rendering.verify import Verified
-    from ..checking import CheckedFile, CheckedJob, Converted
+    from ..checking import CheckedFile, CheckedJob, Converted, PlannedJob
     from ..exit_meaning import ExitMeaning, Explanation
     from ..input.source import JobFile, JobFileOptions
     from ..runs.comparing import Differences
-    from ..scripts import PlannedJob, Runtime, ScriptFile
+    from ..scripts import Runtime, ScriptFile
     from ..what_if.answer import ScenarioAnswer
     from .base import AnyJob
 
@@ -78,7 +78,7 @@ class CompilerUses(UseCases):
 
         The errors are those of `compile`.
         """
-        from ..scripts import planned
+        from ..checking import planned
 
         return planned(self._session, source_of(file, options))
 

@@ -51,16 +51,10 @@ def command(session: Session, source: Source, options: SubmitOptions) -> int:
 
     Ctrl-C stops the waiting, not the job.
     """
-    from msgspec.structs import replace
-
     from ...output.estimate import print_estimate
     from ...progress.submitted import print_submitted, wait_for_submitted
 
-    options.check_file(source.file)
-    if options.again is None:
-        source = replace(source, backend=options.backend or "slurm", host=options.host)
-    else:
-        source = session.jobs.file_of(options.again, source, **options.place)
+    source = options.source(session, source)
     if options.sweep:
         from ...progress.submitted import sweep_command
 
