@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
+from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit import place
-from paislurm.translator.cli.progress import submitted
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import View
@@ -71,8 +71,8 @@ def test_a_secret_appears_only_in_the_command(
         go.touch()
         return wait(session, folders, **options)
 
-    wait = submitted.wait_for_ends
-    monkeypatch.setattr(submitted, "wait_for_ends", look)
+    wait = waiting.wait_for_ends
+    monkeypatch.setattr(waiting, "wait_for_ends", look)
     beside = tmp_path / "secrets.yaml"
     beside.write_text(yaml.safe_dump(SECRETS))
     beside.chmod(0o600)
