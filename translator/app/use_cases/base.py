@@ -63,7 +63,8 @@ class UseCases:
     def _run(self, folder: JobFolder, submitted: Submitted | None = None) -> JobRun:
         from .run import JobRun
 
-        created = folder.created()
+        is_dry_run = submitted is not None and submitted.job_id is None
+        created = None if is_dry_run else folder.created()
         return JobRun(
             session=self._session,
             name=folder.name,
