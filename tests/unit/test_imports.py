@@ -150,6 +150,22 @@ def test_the_app_layer_does_not_use_the_terminal() -> None:
     assert {file for file, text in texts.items() if any(f"\n{word}" in f"\n{text}" for word in words)} == set()
 
 
+FRONT_DOOR = {"own_call", "user_name", "document_text", "json_schema"}
+"""Functions about this process and about JSON, which are no use cases."""
+
+
+def test_the_command_line_calls_use_cases_as_methods_of_a_session() -> None:
+    found = {
+        f"{file.name}: {name}"
+        for file in (ROOT / "translator" / "cli").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_bytes()))
+        if isinstance(node, ast.ImportFrom) and ".app" in f".{node.module}".replace("screen.app", "")
+        for name in (alias.name for alias in node.names)
+        if name[0].islower() and name not in FRONT_DOOR
+    }
+    assert found == set()
+
+
 def test_commands_only_parse_call_and_print() -> None:
     lines = {
         str(file): len(file.read_text(encoding="utf-8").splitlines())
