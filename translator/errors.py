@@ -45,6 +45,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else ""
 
 
+ABOUT_THE_SITE = frozenset({"W402"})
+"""Warnings that do not depend on the job."""
+
+
 class Severity(str, Enum):
     """The severity of a diagnostic: an error stops the compiler, a warning does not."""
 

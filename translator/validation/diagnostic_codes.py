@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-ABOUT_THE_SITE = frozenset({"W402"})
-"""Warnings that do not depend on the job."""
-
 READING = {
     "E101": "the file is not UTF-8",
     "E102": "a character that job files cannot contain",

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_remote
 
-from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
+from ...errors import ABOUT_THE_SITE, BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
 from ...state.history import History
 from ...state.records import RetryPolicy
-from ...validation.diagnostic_codes import ABOUT_THE_SITE
 from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, name_errors, read_source, site_of
 from ..input.shell_options import with_shell_options

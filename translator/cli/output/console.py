@@ -10,9 +10,8 @@ from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
-from ...errors import MAX_FAULTS, Severity, diagnostic_text
+from ...errors import ABOUT_THE_SITE, MAX_FAULTS, Severity, diagnostic_text
 from ...terminal_text import escape_control, visible
-from ...validation.diagnostic_codes import ABOUT_THE_SITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
