@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, Phase, phase
 
 from ..view.states import STOP_CODES, State
+from .claim import DUPLICATE
 from .facts import DOES_NOT_KNOW, Facts, Slurm
 from .job_status import (
     FOLDER_FULL,
@@ -200,6 +201,12 @@ TABLE = (
         STOP_CODES[0],
     ),
     Row("cut off before it had a folder", lambda f: _ended_itself(f) and f.seen.status == INTERRUPTED, UNEXPLAINED),
+    # A controller that crashes forgets that a job has started. Source: observed on 26.05.
+    Row(
+        "Slurm started it again while it ran",
+        lambda f: _ended_itself(f) and f.seen.status == DUPLICATE and f.claimed,
+        UNEXPLAINED,
+    ),
     # A controller that crashes forgets its latest jobs and reuses their numbers. Source: observed on 22.05 and 26.05.
     Row("a success of a script that never began", lambda f: _succeeded(f) and not f.claimed, NEVER_TAKEN),
     Row(

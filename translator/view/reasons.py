@@ -62,6 +62,7 @@ TEXTS: Mapping[str, str] = {
     "cut off before it had a folder": (
         "{label} reports {word}: the batch script was ended from outside and left no result"
     ),
+    "Slurm started it again while it ran": "{label} had lost its start, and started it again while it ran",
     "a success of a script that never began": (
         "{label} reports {word}, but the script never began: job {seen} may be another one"
     ),

@@ -100,6 +100,7 @@ CASES = {
     "the folder was full": (unclaimed(FULL), -1406),
     "cancelled before it had a folder": (unclaimed(OUTSIDE_STATUS, CANCEL), -210),
     "cut off before it had a folder": (unclaimed(OUTSIDE_STATUS), -101),
+    "Slurm started it again while it ran": (facts(script_ended(status=5)), -101),
     "a success of a script that never began": (unclaimed(script_ended("COMPLETED")), -120),
     "a limit or a signal ended it, and its script never began": (unclaimed(observed("TIMEOUT", final=True)), -120),
     "a success without a result": (facts(script_ended("COMPLETED")), 0),
@@ -181,7 +182,7 @@ ANSWERS: tuple[tuple[Observation | None, bool], ...] = (
     *((observed(state), True) for state in ("PENDING", "RUNNING", "CANCELLED", "FAILED", "FUTURE")),
     *((observed(state, final=True), True) for state in ("NODE_FAIL", "PREEMPTED", "CANCELLED", "TIMEOUT", "FUTURE")),
     (observed("CANCELLED", final=True, raw_state=BY_NOBODY), True),
-    *((script_ended(status=status, ended=NOW - ago), True) for status in (None, 0, 1, 3, 6, 7) for ago in (1, 30)),
+    *((script_ended(status=status, ended=NOW - ago), True) for status in (None, 0, 1, 3, 5, 6, 7) for ago in (1, 30)),
     (observed("TIMEOUT", final=True, ended=NOW - 1), True), (script_ended("COMPLETED"), True),
     *((script_ended(signal=signal), True) for signal in (7, 9, 53)),
 )  # fmt: skip
