@@ -60,8 +60,8 @@ POLICIES = (
     ),
     Mutant(
         "a job that was removed counts as one that succeeded", _AFTER,
-        'fulfilment="fulfilled" if after.until == "ended" else "failed", text=text)',
-        'fulfilment="fulfilled", text=text)',
+        'fulfilment="fulfilled" if after.until == "ended" else "failed", why=why)',
+        'fulfilment="fulfilled", why=why)',
         ("tests/unit/monitor/test_reconcile.py", "-k", "removed_dependency"),
     ),
     Mutant(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..state.result import Result
     from ..state.task_reports import Report
     from ..view.waits import Wait
-    from .job_files import JobFiles
+    from .job_files import Opened
     from .polling.shared_results import PollResult
     from .unbegun import NodeFailure
 
@@ -162,9 +162,9 @@ class Facts(Struct, frozen=True, kw_only=True, dict=True):
         return waits(reasons_of(latest), self.history) if latest else ()
 
 
-def gather(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> Facts:
+def gather(files: Opened, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> Facts:
     """Gather the facts about an attempt in Slurm, once. `tasks` as in `poll_jobs`."""
-    folder, known, result, read_errors = files.folder, files.known, files.result, files.read_errors
+    folder, known, result, read_errors = files.folder, files.history, files.result, files.read_errors
     claim = claim_of(folder, known.attempt) if known.job_id else NO_CLAIM
     is_claimed = bool(known.job_id) and claim.owner == known.job_id
     is_asked = bool(known.job_id) and not tells_all(result)
@@ -217,9 +217,9 @@ def gather(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str
     )
 
 
-def _polled_at(files: JobFiles, answer: PollResult, now: int) -> int:
+def _polled_at(files: Opened, answer: PollResult, now: int) -> int:
     """Return the time of the poll for a job, 0 if there was none or the result is newer than the answer."""
-    known, result = files.known, files.result
+    known, result = files.history, files.result
     polled_at = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
     overtaken = result is not None and known.job_id not in answer.observations and polled_at < (result.ended_at or 0)
     return 0 if overtaken else polled_at

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
@@ -49,30 +50,30 @@ BEGINS_IN = 60
 """Seconds after its submit within which a job with free nodes has started or failed to."""
 
 
-class JobFiles(Struct, frozen=True, kw_only=True):
-    """Hold a job's history, with the claim's record in `news`, and the result of its last attempt.
+class Opened(Struct, frozen=True, kw_only=True):
+    """Hold a job's journal, and after `read_files` the claim's record in `news` and the last attempt's result.
 
-    `read_errors` describe unreadable files.
+    `news` are records that the journal lacks; `history` includes them. `read_errors` describe unreadable files.
     """
 
     folder: JobFolder
-    known: History
+    history: History
     result: Result | None = None
     news: tuple[Record, ...] = ()
     read_errors: tuple[str, ...] = ()
 
 
-def read_files(folder: JobFolder, known: History, *, late: bool, read_errors: tuple[str, ...] = ()) -> JobFiles:
-    """Read a job's files. Set `late` if the result may be a moment old."""
-    news: tuple[Record, ...] = ()
+def read_files(job: Opened, *, late: bool) -> Opened:
+    """Read the files of a job's last attempt. Set `late` if the result may be a moment old."""
+    folder, known = job.folder, job.history
     if is_unsettled(known) and (owner := claim_of(folder, known.attempt).owner):
         news = (submitted(known, owner, known.asked),)
         known = apply(known, news)
-    result = None
-    if known.ended is None and known.retry is None:
-        result, more = result_of(folder, known.attempt, late=late)
-        read_errors += more
-    return JobFiles(folder=folder, known=known, result=result, news=news, read_errors=read_errors)
+        job = replace(job, history=known, news=news)
+    if known.ended is not None or known.retry is not None:
+        return job
+    result, errors = result_of(folder, known.attempt, late=late)
+    return replace(job, result=result, read_errors=job.read_errors + errors)
 
 
 def result_of(folder: JobFolder, attempt: int, *, late: bool) -> tuple[Result | None, tuple[str, ...]]:
@@ -94,11 +95,11 @@ def reports_of(folder: JobFolder, known: History) -> dict[str, Mapping[int, Repo
     return {role.folder: found.get(position, {}) for position, role in enumerate(known.roles)}
 
 
-def questions(jobs: Iterable[JobFiles]) -> dict[str, tuple[set[JobId], set[str]]]:
+def questions(jobs: Iterable[Opened]) -> dict[str, tuple[set[JobId], set[str]]]:
     """Return the ids to poll for by backend, and the tags of jobs without a known id."""
     wanted: dict[str, tuple[set[JobId], set[str]]] = {}
     for job in jobs:
-        known = job.known
+        known = job.history
         if is_unsettled(known):
             wanted.setdefault(known.backend, (set(), set()))[1].add(known.tag)
         elif known.job_id and known.ended is None and known.retry is None and not tells_all(job.result):

@@ -17,7 +17,7 @@ from .folder_watch import FolderWatch
 from .job_files import is_nearly_spent, may_fail_to_begin, needs_answer
 from .job_site import with_problem
 from .job_status import RESULT_LAG, is_anothers
-from .poll import Opened, open_job
+from .poll import open_job
 from .polling.shared_results import NOT_ASKED, asking
 from .reconcile import needs_user, reconcile
 from .verdict import REUSED_SECONDS
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..state.job_folder import Store
+    from .job_files import Opened
     from .notify import NotificationSender
     from .poll import View
     from .polling.shared_results import PollResult

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..state.history import apply, history
@@ -14,7 +13,7 @@ from ..view.task import TaskView, task_views
 from .after import before_first
 from .attempt import recover, submitted
 from .facts import gather
-from .job_files import questions, read_files, reports_of, result_of
+from .job_files import Opened, questions, read_files, reports_of, result_of
 from .job_status import NEVER_TAKEN, JobStatus
 from .polling.shared_results import NOT_ASKED, asking
 from .transition import between_attempts, transition, while_refused
@@ -28,40 +27,26 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.job_folder import JobFolder
     from ..state.records import Record
-    from ..state.result import Result
-    from .job_files import JobFiles
     from .polling.shared_results import Ask, PollResult
 
 
-class Opened(Struct, frozen=True, kw_only=True):
-    folder: JobFolder
-    history: History
-    read_errors: tuple[str, ...] = ()
+class View(Opened, frozen=True, kw_only=True):
+    """Hold a job's status. `backend_error` is the backend's error.
 
-
-class View(Struct, frozen=True, kw_only=True):
-    """Hold a job's status. `backend_error` is the backend's error; `read_errors` describe unreadable files.
-
-    `claimable` as in Facts. `never_began` tells whether Slurm has lost the job before its script began. `news` are
-    records that the journal lacks; `history` includes them. `is_gone` tells whether the job was removed while it was
-    read. `polled_at` is the time of the poll for the job, 0 if there was none. `room_at` is the time from which the due
-    attempt may be submitted, None if it may now.
+    `claimable` as in Facts. `never_began` tells whether Slurm has lost the job before its script began. `is_gone` tells
+    whether the job was removed while it was read. `polled_at` is the time of the poll for the job, 0 if there was none.
+    `room_at` is the time from which the due attempt may be submitted, None if it may now.
     """
 
-    folder: JobFolder
-    history: History
     job_status: JobStatus
     observation: Observation | None = None
     claimable: bool = False
     never_began: bool = False
     is_gone: bool = False
-    result: Result | None = None
     tasks: tuple[TaskView, ...] = ()
     polled_at: int = 0
     room_at: int | None = None
     backend_error: str = ""
-    read_errors: tuple[str, ...] = ()
-    news: tuple[Record, ...] = ()
 
 
 def open_job(folder: JobFolder) -> Opened:
@@ -85,13 +70,13 @@ def poll_jobs(
     be thousands of files.
     """
     ask = ask or asking(backend, now)
-    found = [read_files(job.folder, job.history, late=tasks, read_errors=job.read_errors) for job in jobs]
+    found = [read_files(job, late=tasks) for job in jobs]
     answers = {name: ask(name, ids, tags) for name, (ids, tags) in questions(found).items()}
     views: list[View] = []
     for files in found:
-        answer = answers.get(files.known.backend, NOT_ASKED)
-        known, news, backend_error = recover(files.known, answer, now)
-        view = evaluate(replace(files, known=known), answer, now, backend, tasks=tasks)
+        answer = answers.get(files.history.backend, NOT_ASKED)
+        known, news, backend_error = recover(files.history, answer, now)
+        view = evaluate(replace(files, history=known), answer, now, backend, tasks=tasks)
         backend_error = backend_error or view.backend_error
         views.append(replace(view, backend_error=backend_error, news=(*files.news, *news, *view.news)))
     for position, job in enumerate(jobs):
@@ -106,11 +91,11 @@ def _gone(job: Opened) -> View:
     return View(folder=job.folder, history=job.history, job_status=gone, is_gone=True, backend_error=error)
 
 
-def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
+def evaluate(files: Opened, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
     """Determine a job's status, and new records about it."""
     if (view := _without_attempt(files, now, tasks=tasks)) is not None:
         return view
-    folder, known = files.folder, files.known
+    folder, known = files.folder, files.history
     facts = gather(files, answer, now, backend, tasks=tasks)
     end, result = verdict(facts), facts.result
     if facts.runner:
@@ -134,9 +119,9 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
     )
 
 
-def _without_attempt(files: JobFiles, now: int, *, tasks: bool) -> View | None:
+def _without_attempt(files: Opened, now: int, *, tasks: bool) -> View | None:
     """Return the view of a job without an attempt in Slurm, None for a job that has one. No poll is needed."""
-    folder, known, read_errors = files.folder, files.known, files.read_errors
+    folder, known, read_errors = files.folder, files.history, files.read_errors
     if known.ended is not None:
         return _ended(files, tasks=tasks)
     if known.is_held_back:
@@ -161,9 +146,9 @@ def _unasked(
     return View(folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors)
 
 
-def _ended(files: JobFiles, *, tasks: bool) -> View:
+def _ended(files: Opened, *, tasks: bool) -> View:
     """Return the view of a job with a recorded end; only its tasks are read."""
-    folder, known = files.folder, files.known
+    folder, known = files.folder, files.history
     end = known.ended
     assert end is not None
     view = View(folder=folder, history=known, job_status=JobStatus.recorded(end), read_errors=files.read_errors)

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from ..state.bad_nodes import BadNode
     from ..state.history import History
     from ..state.records import Record
-    from .poll import Opened, View
+    from .job_files import Opened
+    from .poll import View
     from .polling.shared_results import Ask, PollResult
 
 REFUSED_SECONDS = 3600

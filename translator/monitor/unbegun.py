@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..exit_codes.table import ExitTable
     from ..state.history import History
     from ..state.result import Result
-    from .job_files import JobFiles
+    from .job_files import Opened
 
 PROLOG_FAILED, NOT_STARTED = -1403, -1402
 """The codes of such an end; see exit_codes/table.yaml."""
@@ -80,7 +80,7 @@ AT_ITS_START = NodeFailure(nodes=(), why="it ended at its start, no task had beg
 
 
 def investigated(
-    files: JobFiles,
+    files: Opened,
     seen: Observation,
     result: Result | None,
     backend: Callable[[str], Backend],
@@ -93,7 +93,7 @@ def investigated(
     The observation is not final while more facts may follow. `claimed` tells whether the script has begun. Raises
     BackendError.
     """
-    folder, known = files.folder, files.known
+    folder, known = files.folder, files.history
     has_started_tasks = result is not None and any(task.started_at for task in result.tasks)
     has_begun = has_started_tasks or any(reports_of(folder, known).values())
     # A script that got a signal after tasks had started got it from root.

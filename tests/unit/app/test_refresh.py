@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from paislurm.translator.app.jobs import refresh
 from paislurm.translator.app.session import Session
 from paislurm.translator.monitor.job_files import read_files
-from paislurm.translator.monitor.poll import evaluate
+from paislurm.translator.monitor.poll import evaluate, open_job
 from paislurm.translator.monitor.polling.shared_results import NOT_ASKED
 from paislurm.translator.state.records import Cancelled, RetryPolicy
 from tests.unit.monitor.jobs import (
@@ -86,11 +86,11 @@ def test_a_cancelled_retry_is_shown_as_an_end_only_when_recorded(session: Sessio
     """The other process has read the journal before the cancel, and may still record the retry."""
     cancelled = Cancelled(happened_at=NOW, attempt=0, user="alice")
     leave_result(folder, **FAILED | {"exit_code": 137, "behaviour": "transient"})
-    before = folder.history()
+    before = open_job(folder)
     folder.append(cancelled)
     with refresh.monitor_lock(session).taken():
         assert shown(session, folder).job_status.state == "STOPPING"
-        files = read_files(folder, before, late=False)
+        files = read_files(before, late=False)
         folder.append(*evaluate(files, NOT_ASKED, NOW, session.backend, tasks=True).news)
         assert shown(session, folder).job_status.state == "STOPPING"
     assert shown(session, folder).job_status.state == "STOPPED"

@@ -26,7 +26,7 @@ from .selecting import folders_of_group, select
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from ...monitor.poll import Opened
+    from ...monitor.job_files import Opened
     from ...state.job_folder import JobFolder, Store
     from ..session import Session
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
-    from ...monitor.poll import Opened, View
+    from ...monitor.job_files import Opened
+    from ...monitor.poll import View
     from ...monitor.polling.shared_results import Ask
     from ...state.job_folder import JobFolder
     from ...view.states import State
@@ -74,7 +75,7 @@ def dependencies(
     )
 
 
-def is_own(session: Session, job: Opened | View) -> bool:
+def is_own(session: Session, job: Opened) -> bool:
     """Return whether this user owns the job and nobody else can write to it; other jobs are only read."""
     return job.history.user == session.user and is_private((job.folder.path, job.folder.journal))
 
@@ -198,5 +199,5 @@ def everything(session: Session, name: str) -> tuple[set[JobId], set[str]]:
             with suppress(OSError):
                 if job.read().ended is None:
                     jobs.append(open_job(job.folder))
-    files = (read_files(job.folder, job.history, late=False) for job in jobs if is_own(session, job))
+    files = (read_files(job, late=False) for job in jobs if is_own(session, job))
     return questions(files).get(name, (set(), set()))

@@ -11,7 +11,8 @@ from paislurm.backends.registry import is_remote
 
 from ...errors import Diagnostic, FolderError, NotFoundError, PaislurmError, UsageError
 from ...folded_names import by_numbers
-from ...monitor.poll import Opened, open_job
+from ...monitor.job_files import Opened
+from ...monitor.poll import open_job
 from ...state.publish import writing
 from ...state.removal import (
     BULKY,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from ..session import Session
 
 
-def ended_at(job: Opened | View) -> int | None:
+def ended_at(job: Opened) -> int | None:
     """Return when a job ended, by its journal; None without an end."""
     end = job.history.ended
     return None if end is None else end.ended_at or end.happened_at
@@ -55,7 +56,7 @@ def named(session: Session, words: Sequence[str]) -> list[Opened]:
     if living:
         several = len(jobs) > len(living)
         raise FolderError([_has_not_ended(view, several=several) for view in living])
-    return [Opened(folder=view.folder, history=view.history) for view in views]
+    return [*views]
 
 
 def matching(session: Session, words: Sequence[str], older_than: int | None, states: Collection[str]) -> list[Opened]:
