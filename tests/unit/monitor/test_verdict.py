@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -128,7 +129,7 @@ def test_each_row_decides_its_case(name: str) -> None:
 
 
 def test_no_reason_has_a_word_that_is_not_slurms() -> None:
-    assert not [it.status.reason for it in ALL if re.search("FORGOTTEN|REUSED", it.status.reason)][:5]
+    assert not [it.status.reason for it in every() if re.search("FORGOTTEN|REUSED", it.status.reason)][:5]
 
 
 def test_each_row_has_a_text_a_case_and_a_place_in_the_documentation() -> None:
@@ -238,12 +239,15 @@ def _all() -> Iterator[Known]:
             yield Known(known, verdict(known))
 
 
-ALL = [*_all()]
+@cache
+def every() -> tuple[Known, ...]:
+    """Return the whole product of facts, each with its verdict: seconds, so not when the module is imported."""
+    return tuple(_all())
 
 
 def wrong(*conditions: Any) -> list[str]:
     """Return the first facts for which all conditions hold."""
-    return [decide(each.facts).name for each in ALL if all(condition(each) for condition in conditions)][:5]
+    return [decide(each.facts).name for each in every() if all(condition(each) for condition in conditions)][:5]
 
 
 def is_ended(known: Known) -> bool:
@@ -293,7 +297,7 @@ def test_what_never_began_is_a_nodes_failure_only_where_slurm_names_the_node() -
         lambda it: it.never_began and it.row.exclude_node,
         lambda it: not (it.facts.unbegun or it.facts.seen.state in named),
     )
-    blamed = [transition(it.facts, it.status, completed=0)[1] for it in ALL if it.status.ended and it.never_began]
+    blamed = [transition(it.facts, it.status, completed=0)[1] for it in every() if it.status.ended and it.never_began]
     assert {getattr(record, "blamed_nodes", ()) for records in blamed for record in records} == {(), PROLOG.nodes}
 
 
@@ -330,7 +334,7 @@ def test_without_accounts_the_verdict_is_the_same_or_weaker() -> None:
 
     Or it has the code of an end that Slurm reported before, or of a cancel by its user.
     """
-    for it in ALL:
+    for it in every():
         if it.facts.slurm not in (Slurm.OUTSIDE, Slurm.SCRIPT_ENDED):
             continue
         for seen in (GONE, OTHER):
