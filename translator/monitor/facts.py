@@ -145,9 +145,15 @@ class Facts(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def seen_end(self) -> str:
-        """The end that an earlier answer reported, FORGOTTEN if it did not know the job; "" without such an answer."""
+        """The end that an earlier answer reported, FORGOTTEN if it did not know the job; "" without such an answer.
+
+        A controller that has lost its jobs reports them to the accounts as cancelled. Source: observed on 22.05.
+        """
         last = self.history.observed
-        return last.backend_state if last and self.unknown_seconds >= RESULT_LAG else ""
+        if last is None or self.unknown_seconds < RESULT_LAG:
+            return ""
+        is_lost = self.slurm is Slurm.REUSED and last.backend_state == "CANCELLED"
+        return FORGOTTEN if is_lost else last.backend_state
 
     @property
     def cancelled_by(self) -> str:

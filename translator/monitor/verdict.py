@@ -129,7 +129,12 @@ TABLE = (
         lambda f: (
             (_is_forgotten(f) or _is_cut_and_unknown(f)) and f.seen_end in f.table.states.keys() - {*SCRIPT_ENDED}
         ),
-        lambda f: NEVER_TAKEN if _is_unused(f, f.seen_end) else f.table.states[f.seen_end][0].code,
+        # Who cancelled a job on nodes whose script never began is not known: a failed Prolog does it, too.
+        lambda f: (
+            NEVER_TAKEN
+            if _is_unused(f, f.seen_end) or (f.seen_end == "CANCELLED" and not f.claimed)
+            else f.table.states[f.seen_end][0].code
+        ),
     ),
     Row("it is not shown yet", lambda f: f.is_unknown and _is_new(f), "WAITING"),
     Row(
