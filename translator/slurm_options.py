@@ -137,6 +137,28 @@ class Mpi(Struct, frozen=True, kw_only=True):
     roles: tuple[str, ...] | None = None
 
 
+class More(Struct, frozen=True, kw_only=True):
+    """How a request grows between two attempts: by a factor in percent, up to `most`, so many `times`."""
+
+    percent: int
+    most: int | None = None
+    times: int = 1
+
+    def steps(self, first: int) -> list[int]:
+        """Return the requests of the first attempt and of the next ones, each greater than the last.
+
+        >>> More(percent=150, most=2000, times=3).steps(1000)
+        [1000, 1500, 2000]
+        """
+        found = [first] if first > 0 else []
+        for _ in range(self.times if found else 0):
+            grown = -(-found[-1] * self.percent // 100)
+            grown = grown if self.most is None else min(grown, self.most)
+            if grown > found[-1]:
+                found.append(grown)
+        return found
+
+
 class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     """The settings of `extras.slurm` that a role or the job can have. Source: this project's docs, `extras.slurm`."""
 
@@ -161,6 +183,8 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     """The stall guard; None if not set."""
     preflight: Preflight | None = None
     """Checks of the nodes before tasks start."""
+    more_memory: More | None = None
+    """The growth of the memory of a task in MiB, after a lack of memory; None if not set."""
 
 
 class SlurmOptions(Struct, frozen=True, kw_only=True):
@@ -183,6 +207,8 @@ class SlurmOptions(Struct, frozen=True, kw_only=True):
     """A regular expression that finds the progress in the output of the tasks; "" for none."""
     avoid_nodes: tuple[int, int] | None = None
     """For how many seconds bad nodes are avoided, and how many; None for the site's choice."""
+    more_time: More | None = None
+    """The growth of the time limit in seconds, after it was reached; None for the site's choice."""
 
 
 class JobCompatOptions(Struct, frozen=True, kw_only=True):

@@ -50,20 +50,21 @@ def new_intent(attempt: int, now: int, *, before: str = "", cluster: str = "") -
     return Intent(happened_at=now, attempt=attempt, tag=f"{job}.{attempt}" if attempt else job)
 
 
-def prepare(folder: JobFolder, attempt: int, options: Mapping[str, str]) -> None:
-    """Make an attempt's folder with a copy of the first script. Raises OSError.
+def prepare(folder: JobFolder, attempt: int, options: Mapping[str, str], memory_step: int = 0) -> None:
+    """Make an attempt's folder with a copy of the first script, or of one with more memory. Raises OSError.
 
-    `options` are sbatch options that the user changed; they replace the script's.
+    `options` are sbatch options that the user or a retry changed; they replace the script's.
     """
+    first = folder.script_with_memory(memory_step) if memory_step else folder.script(0)
     path = folder.attempt(attempt)
     make_private(path)
     script = folder.script(attempt)
     exists = script.exists()
     if exists and not options:
         return
-    data, whole = read_end(folder.script(0), MAX_SCRIPT)
+    data, whole = read_end(first, MAX_SCRIPT)
     if not whole:
-        raise OSError(errno.EFBIG, "too large for a script", str(folder.script(0)))
+        raise OSError(errno.EFBIG, "too large for a script", str(first))
     write_durably(script, _with_options(data, options) if options else data)
     if not exists:
         sync_folder(path.parent)

@@ -17,7 +17,7 @@ from paislurm.backends.registry import is_remote
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..errors import BackendError, PaislurmError
-from ..state.changes import changed_options, policy_at
+from ..state.changes import changed_options, memory_step, policy_at
 from ..state.history import apply
 from ..state.records import Ended, Intent, Refused, Retry
 from ..state.submit_environment import is_kept, kept_environment
@@ -259,7 +259,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     """Submit a new attempt, unless another process has, or the job was cancelled meanwhile."""
     folder, now = view.folder, dependencies.clock()
     before = open_job(folder).history
-    prepare(folder, number, changed_options(before.changes))
+    prepare(folder, number, changed_options(before.changes), memory_step(before.changes))
     if not dependencies.holds_lock():
         return view
     before = open_job(folder).history

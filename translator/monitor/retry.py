@@ -8,18 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..job import RESTART_ALWAYS
 from ..state.records import RetryCounters, RetryPolicy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..exit_codes.table import Behaviour
 
 STOPS = (-210, -220, -230)
 """Codes of attempts that were stopped. Source: OpenPAI exit specification."""
-STOPPED, DEADLINE = -210, -1004
+STOPPED, DEADLINE, OUT_OF_MEMORY = -210, -1004, -1200
 WITHOUT_LIMIT = -1
 """The retry count of a job whose unknown failures are retried without limit. Source: OpenPAI retry policy."""
 MIN_CONFLICT, MAX_CONFLICT = 60, 900
@@ -45,6 +47,19 @@ class RetryAfter(Struct, frozen=True, kw_only=True):
     rule: str
 
 
+class More(Struct, frozen=True, kw_only=True):
+    """What the next attempt requests more of, as text by name, or the reason why a lack leads to no larger request.
+
+    `rule` describes either; it is "" if the job requests no more after this end.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    rule: str = ""
+
+
+NO_MORE = More()
+
+
 class StopRetrying(Struct, frozen=True, kw_only=True):
     """Do not retry; `rule` explains why, "" if no explanation is needed."""
 
@@ -52,15 +67,27 @@ class StopRetrying(Struct, frozen=True, kw_only=True):
 
 
 def decide_retry(
-    ending: AttemptEnd, counters: RetryCounters, policy: RetryPolicy, tag: str
+    ending: AttemptEnd, counters: RetryCounters, policy: RetryPolicy, tag: str, more: More = NO_MORE
 ) -> RetryAfter | StopRetrying:
-    """Return the decision after an attempt's end. For the same `tag`, the attempt's, it is always the same."""
-    behaviour = _behaviour(ending, policy)
+    """Return the decision after an attempt's end. For the same `tag`, the attempt's, it is always the same.
+
+    An attempt that requests `more` follows without using the budget.
+    """
+    decision = _decided(ending, counters, policy, tag, more)
+    if more.rule and more.rule not in decision.rule:
+        return replace(decision, rule="; ".join(filter(None, (decision.rule, more.rule))))
+    return decision
+
+
+def _decided(
+    ending: AttemptEnd, counters: RetryCounters, policy: RetryPolicy, tag: str, more: More
+) -> RetryAfter | StopRetrying:
+    behaviour = "transient" if more.values else _behaviour(ending, policy)
     if ending.code in STOPS and behaviour == "permanent":
         return StopRetrying()
     if ending.code != 0 and policy.retry_limit != RESTART_ALWAYS:
         if behaviour in ("transient", "conflict"):
-            return _uncounted_retry(ending, behaviour, counters, policy, tag)
+            return _uncounted_retry(ending, behaviour, counters, policy, tag, more)
         if behaviour == "permanent":
             return StopRetrying(rule=NEVER_RETRIED if policy.retry_limit else "")
     return _counted_retry(ending, counters, policy)
@@ -77,7 +104,7 @@ def _behaviour(ending: AttemptEnd, policy: RetryPolicy) -> Behaviour:
 
 
 def _uncounted_retry(
-    ending: AttemptEnd, behaviour: Behaviour, counters: RetryCounters, policy: RetryPolicy, tag: str
+    ending: AttemptEnd, behaviour: Behaviour, counters: RetryCounters, policy: RetryPolicy, tag: str, more: More
 ) -> RetryAfter | StopRetrying:
     if counters.transient >= policy.max_transient_retries:
         if not policy.max_transient_retries:
@@ -86,6 +113,8 @@ def _uncounted_retry(
         limit = "the limit of the site (`retry.maxTransientRetries`)"
         return StopRetrying(rule=f"retried {times} without using its budget, {limit}")
     counted = replace(counters, total=counters.total + 1, transient=counters.transient + 1)
+    if more.values:
+        return RetryAfter(delay=0, counters=counted, rule=more.rule)
     if behaviour == "conflict":
         delay, rule = conflict_delay(tag), "conflict: retried after a random delay"
     elif ending.code == DEADLINE:

@@ -13,6 +13,7 @@ from ..state.records import Ended, Observed, Retry
 from ..state.result import reported_behaviour
 from ..view.reasons import Reason, reason
 from ..view.states import state_of
+from .growth import more_after
 from .job_status import LOST_NODES, JobStatus, may_be_lost, tells_all
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .status import folded_nodes
@@ -58,7 +59,7 @@ def retry_decision(facts: Facts, code: int) -> tuple[AttemptEnd, RetryAfter | St
     ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=facts.canceller)
     seen_at = result.ended_at if result is not None and tells_all(result) else None
     policy = known.retry_policy if seen_at is None else policy_at(known, seen_at)
-    return ending, decide_retry(ending, known.counters, policy, known.tag)
+    return ending, decide_retry(ending, known.counters, policy, known.tag, more_after(known, ending.code, result))
 
 
 def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
@@ -170,6 +171,7 @@ def _retry(facts: Facts, job_status: JobStatus, ending: AttemptEnd, decision: Re
         reason=job_status.reason,
         retry_rule=decision.rule,
         retry_at=facts.now + decision.delay,
+        more=more_after(facts.history, ending.code, facts.result).values,
         retries=decision.counters.total,
         used_retries=decision.counters.used,
         transient_retries=decision.counters.transient,

@@ -34,6 +34,7 @@ from .binding import BindingChoice
 from .preflight import NO_PREFLIGHT, AvoidNodes, PreflightChoice, SlurmPreflight
 from .progress import ProgressChoice
 from .raw_options import sbatch_option, srun_option
+from .retry_with import RetryWith, RetryWithOfRole
 
 _MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
@@ -242,6 +243,8 @@ class SlurmRole(StrictModel):
     """The stall guard: how long tasks may be without progress, and what follows; `false` for none."""
     preflight: PreflightChoice | None = None
     """Checks of the nodes before tasks start: `true` for the site's, or what to check."""
+    retry_with: RetryWithOfRole | None = None
+    """What the next attempt requests more of, by the cause of the last end."""
     options: list[SbatchOption] = []
     """Raw sbatch options, `--name` or `--name=value`."""
     srun: list[SrunOption] = []
@@ -293,6 +296,8 @@ class SlurmExtras(SlurmRole):
     """`expedite`: after the loss of a node, Slurm restarts the job before all that wait (sbatch --requeue)."""
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
     """Whether a job that reaches its time limit fails or is retried."""
+    retry_with: RetryWith | None = None
+    """What the next attempt requests more of, by the cause of the last end: memory or time."""
     export_env: ExportEnv | None = None
     """Which variables of the submitting shell to export to tasks: all, none, or a list."""
     is_debug: DebugHold | None = None
@@ -324,6 +329,7 @@ def options_of_job(slurm: SlurmExtras) -> SlurmOptions:
         checkpoints=slurm.resumes.file,
         progress_pattern=slurm.resumes.log,
         avoid_nodes=slurm.avoid_nodes.limits if slurm.avoid_nodes else None,
+        more_time=slurm.retry_with.timeout.more if slurm.retry_with and slurm.retry_with.timeout else None,
     )
 
 
@@ -342,6 +348,7 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
         workdir=slurm_options.workdir,
         progress=slurm_options.progress.progress if slurm_options.progress else None,
         preflight=_preflight(slurm_options.preflight),
+        more_memory=more.out_of_memory.more if (more := slurm_options.retry_with) and more.out_of_memory else None,
     )
 
 

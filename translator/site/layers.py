@@ -175,7 +175,7 @@ _CLUSTERS = "virtualClusters"
 _NAMES: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
 """The paths of the virtual cluster in jobs of protocol v2 and v1."""
 _OF_CLUSTERS = ("partition", "account", "qos", "reservation")
-_OVERRIDDEN = ("layout", "workdir", "binding", "preflight", "avoidNodes")
+_OVERRIDDEN = ("layout", "workdir", "binding", "preflight", "avoidNodes", "retryWith")
 """Keys of a profile that are keys of `extras.slurm`, too."""
 
 

@@ -13,6 +13,7 @@ from pydantic import PrivateAttr
 from ..protocol.binding import BindingChoice, SlurmBinding
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time, Workdir
 from ..protocol.preflight import AvoidNodes, SlurmPreflight
+from ..protocol.retry_with import RetryWith
 from ..slurm_options import CompatOptions
 from ..validation.strict_model import (
     Boolean,
@@ -272,6 +273,8 @@ class Site(StrictModel):
     """The value of `$PAI_DEFAULT_FS_URI` in job files, such as `hdfs://host:9000` or a folder."""
     retry: Retry = Retry.of()
     """Bounds of retries."""
+    retry_with: RetryWith | None = None
+    """What the next attempts of jobs request more of, unless they set `extras.slurm.retryWith`."""
     exit_spec: tuple[ExitRow, ...] = ()
     """Rows that change the meanings of exit codes and Slurm's states."""
     logs: Logs = Logs.of()

@@ -46,6 +46,8 @@ MAX_EXCLUDED = 16
 
 
 NOTHING = ("", "None")
+BY_MONITOR = "paislurm"
+"""Who changed a job whose next attempt requests more."""
 
 MAX_REASONS = 16
 """The number of different reasons that enter the journal without a delay."""
@@ -188,6 +190,12 @@ def apply(known: History, records: Iterable[Record]) -> History:
             decided = bool(retries) and retries[-1].attempt == known.attempt
             if not decided and known.ended is None:
                 retries.append(record)
+                if record.more:
+                    more = Changed(
+                        happened_at=record.happened_at, attempt=record.attempt, user=BY_MONITOR, values=record.more,
+                        old_values={},
+                    )  # fmt: skip
+                    known = changed(known, more)
         else:
             known = _next(_of_attempt(known, record.attempt), record)
     return replace(known, notified=frozenset(notified), retries=tuple(retries))

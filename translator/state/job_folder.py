@@ -19,6 +19,7 @@ from ..files.names import (
     ENVIRONMENT,
     JOURNAL,
     LOGS,
+    MORE_MEMORY,
     OWNER,
     REPORTS,
     RESULT,
@@ -89,6 +90,10 @@ class JobFolder(Struct, frozen=True, kw_only=True):
 
     def script(self, attempt: int) -> Path:
         return self.attempt(attempt) / SCRIPT
+
+    def script_with_memory(self, step: int) -> Path:
+        """Return the path of the script for attempts after so many lacks of memory."""
+        return self.path / MORE_MEMORY / f"{step}.sbatch"
 
     def batch_log(self, attempt: int) -> Path:
         """Return the path of the batch script's output."""

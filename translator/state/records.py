@@ -42,6 +42,12 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     """For how many seconds a node of the ledger of bad nodes is avoided."""
     avoid_most: Int = 0
     """How many nodes of the ledger are avoided at most."""
+    memory_steps: tuple[Mapping[str, Int], ...] = ()
+    """MiB of a task by role, in the first attempt and after each lack of memory; () if the request does not grow."""
+    time_steps: tuple[Int, ...] = ()
+    """The time limit in seconds, in the first attempt and after each time-out; () if it does not grow."""
+    no_more: Mapping[str, str] = field(default_factory=dict)
+    """Why no further request is made, by `memory` and `time`."""
 
 
 class RetryCounters(Struct, frozen=True, kw_only=True):
@@ -194,7 +200,7 @@ class Changed(_OfAttempt, frozen=True, kw_only=True):
     user: str
     """Who changed the job."""
     values: Mapping[str, str]
-    """The new values, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
+    """The new values, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`, `memory`."""
     old_values: Mapping[str, str]
     """The retry limit before the change, as `retries`; earlier versions recorded more."""
     job_id: str = ""
@@ -214,6 +220,8 @@ class Retry(_OfAttempt, frozen=True, kw_only=True):
     """The rule by which the attempt is retried."""
     retry_at: Int
     """When the next attempt is due."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What the next attempt requests more of, as text by name: `memory`, `time`."""
     retries: Count
     """How often the job has been retried, including this retry."""
     used_retries: Count

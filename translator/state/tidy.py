@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
 
-from ..files.names import ATTEMPTS, BATCH_LOG, CLAIM, RESULT, SCRIPT
+from ..files.names import ATTEMPTS, BATCH_LOG, CLAIM, MORE_MEMORY, RESULT, SCRIPT
 from ..files.open_folder import open_folder
 from .kept_script import HEAD, runtimes, shrink
 from .parsed import CorruptDataError
@@ -60,6 +60,7 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
         if complete:
             for name in OF_A_LIVING_JOB:
                 opened.drop(name)
+            _remove_files(opened, MORE_MEMORY)
         return complete
     return False
 

@@ -58,7 +58,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
     attempts: tuple[AttemptView, ...] = ()
     """The attempts that were retried, in order."""
     changes: tuple[JobChange, ...] = ()
-    """The changes by `update`, in order."""
+    """The changes by `update`, and by retries that request more, in order."""
     avoided_nodes: tuple[str, ...] = ()
     """The bad nodes that the last attempt avoids."""
     excluded_nodes: tuple[str, ...] = ()

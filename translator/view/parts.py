@@ -54,18 +54,18 @@ class JobStall(Struct, frozen=True, kw_only=True):
 
 
 class JobChange(Struct, frozen=True, kw_only=True):
-    """A change by `update`."""
+    """A change by `update`, or by a retry that requests more."""
 
     changed_at: Time | None
     """When the job was changed."""
     user: str
-    """The user who changed it."""
+    """The user who changed it, `paislurm` for a retry."""
     attempt: int
     """The number of the attempt at that time."""
     job_id: str | None
     """The changed Slurm job; None if only later attempts were changed."""
     values: Mapping[str, str]
-    """The new values, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
+    """The new values, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`, `memory`."""
 
 
 class JobDependency(Struct, frozen=True, kw_only=True):

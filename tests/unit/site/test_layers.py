@@ -168,7 +168,9 @@ def plan_error(job: str) -> tuple[Diagnostic, ...]:
 
 OPEN = SYSTEM.replace("containers: {runtime: apptainer, mounts: [/data]}\n", "").replace("containers.runtime", "compat")
 WITH_CLUSTERS = OPEN.replace("workdir", "virtualClusters")
-OVERRIDDEN = "locked: [layout, binding, preflight.check, avoidNodes, workdir]\nlayout: shared\nworkdir: submit\n"
+OVERRIDDEN = (
+    "locked: [layout, binding, preflight.check, avoidNodes, workdir, retryWith]\nlayout: shared\nworkdir: submit\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +196,7 @@ def test_a_job_cannot_change_locked_settings(key: str, extras: str, said: str) -
 OF_ROLES = [
     ("workdir", "workdir: task", "workdir: submit"),
     ("binding", "binding: none", ""),
+    ("retryWith", "retryWith: {outOfMemory: {}}", ""),
     ("preflight.check", "preflight: {check: [disk]}", "preflight: true"),
 ]
 
@@ -203,6 +206,7 @@ OF_ROLES = [
     [
         ("layout", "layout: het", "layout: shared"),
         ("avoidNodes", "avoidNodes: {for: 2d}", ""),
+        ("retryWith", "retryWith: {timeout: {}}", ""),
         *OF_ROLES,
         *((key, *(f"taskRoles: {{worker: {{{each}}}}}" for each in values)) for key, *values in OF_ROLES),
     ],

@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_remote
 
 from ...errors import ABOUT_THE_SITE, BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
+from ...planning.growth import growth_of
+from ...state.changes import MEMORY, TIME
 from ...state.history import History
 from ...state.records import RetryPolicy
 from ..input.code_size import code_size_errors
@@ -215,6 +217,8 @@ def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
 def retry_policy(compiled: Compiled) -> RetryPolicy:
     """Return the retry policy of a job."""
     retry, default = compiled.site.retry, compiled.site.avoid_nodes
+    growth = growth_of(compiled.job, compiled.site, compiled.plan)
+    whys = ((MEMORY, growth.no_more_memory), (TIME, growth.no_more_time))
     avoid_s, avoid_most = compiled.job.slurm_options.avoid_nodes or (default.limits if default else (0, 0))
     return RetryPolicy(
         retry_limit=compiled.job.retry_limit,
@@ -225,6 +229,9 @@ def retry_policy(compiled: Compiled) -> RetryPolicy:
         spare_nodes=spare_nodes(compiled.plan, compiled.site),
         avoid_s=avoid_s,
         avoid_most=avoid_most,
+        memory_steps=growth.memory,
+        time_steps=growth.times,
+        no_more={name: why for name, why in whys if why},
     )
 
 

@@ -15,8 +15,9 @@ from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, FolderError, InterruptedWaitError, RejectedError, UnreachableError
-from ...files.names import ATTEMPTS, ENVIRONMENT, JOB_FILE, JOURNAL, PLAN, SCRIPT
+from ...files.names import ATTEMPTS, ENVIRONMENT, JOB_FILE, JOURNAL, MORE_MEMORY, PLAN, SCRIPT
 from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
+from ...planning.growth import growth_of
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
@@ -220,6 +221,8 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
         f"{ATTEMPTS}/0/{SCRIPT}": compiled.script.encode(errors="surrogateescape"),
         JOURNAL: b"".join(dump(record) for record in records),
     }
+    for step, plan in enumerate(growth_of(compiled.job, compiled.site, compiled.plan).plans, 1):
+        files[f"{MORE_MEMORY}/{step}.sbatch"] = replace(compiled, plan=plan).script.encode(errors="surrogateescape")
     if is_remote(source.backend):
         return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
