@@ -90,7 +90,7 @@ def _attempt_use(evidence: JobEvidence, files: AttemptFiles, later_mark: int | N
 
 def _key(evidence: JobEvidence, result: Result | None, end: Retry | Ended | None) -> Key:
     """Return the use of the tasks' time, as the end of the attempt judges it."""
-    status = evidence.job_status
+    status = evidence.view.job_status
     if end is None and not status.ended:
         return RUNNING
     code = status.code if end is None else end.exit_code
@@ -104,7 +104,7 @@ def _key(evidence: JobEvidence, result: Result | None, end: Retry | Ended | None
 
 
 def _lost(evidence: JobEvidence, code: int | None, status: int | None) -> Key:
-    words = short_cause(ExitTable(evidence.history.exit_rows), code, status) if code is not None else "unknown"
+    words = short_cause(ExitTable(evidence.view.history.exit_rows), code, status) if code is not None else "unknown"
     return Key("lost", words)
 
 
@@ -112,7 +112,7 @@ def _work(evidence: JobEvidence, files: AttemptFiles, key: Key, until: int) -> I
     """Yield the time of each run of each task; a failed task's own failure counts even if the job succeeded."""
     results = {(task.role, task.index): task for task in files.result.tasks} if files.result else {}
     plans = evidence.plan.roles_by_name
-    for role in evidence.history.roles:
+    for role in evidence.view.history.roles:
         gpus = plans[role.name].resources.gpus if role.name in plans else 0
         runs = files.runs.get(role.folder, {})
         for index in range(role.instances):

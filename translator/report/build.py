@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from paislurm.backends.slurm.states import slurms_word
 
 from ..exit_codes.table import ExitTable
+from ..monitor.status import backend_state
 from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
 from ..state.result import reported_behaviour
@@ -24,13 +25,11 @@ if TYPE_CHECKING:
 
     from paislurm.backends.slurm.steps import Allocated, StepUsage
 
-    from ..monitor.job_status import JobStatus
-    from ..state.history import History
+    from ..monitor.poll import View
     from ..state.kept_plan import KeptPlan
     from ..state.records import JobRole, Record
     from ..state.result import Result
     from ..state.task_reports import ScriptRun
-    from ..view.states import State
     from ..view.task import TaskView
     from .model import Segment
 
@@ -55,20 +54,18 @@ class AttemptFiles(Struct, frozen=True, kw_only=True):
 
 
 class JobEvidence(Struct, frozen=True, kw_only=True):
-    """The evidence of a job's attempts at `now`: its journal, its status, and the files of its attempts."""
+    """The evidence of a job's attempts at `now`: its status, the records of its journal, the files of its attempts."""
 
     now: int
-    history: History
+    view: View
     records: Sequence[Record]
-    job_status: JobStatus
     plan: KeptPlan
     attempts: Sequence[AttemptFiles]
-    backend_state: str = ""
 
 
 def attempt_entries(evidence: JobEvidence) -> tuple[AttemptEntry, ...]:
     """Return the attempts of a job."""
-    table = ExitTable(evidence.history.exit_rows)
+    table = ExitTable(evidence.view.history.exit_rows)
     return tuple(_attempt(files, evidence, table) for files in evidence.attempts)
 
 
@@ -79,18 +76,18 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
     observed = [record for record in records if isinstance(record, Observed)]
     end = next((record for record in records if isinstance(record, (Retry, Ended))), None)
     result = files.result
-    state: State = evidence.job_status.state
-    code, reason = evidence.job_status.code, evidence.job_status.reason
+    status, roles = evidence.view.job_status, evidence.view.history.roles
+    state, code, reason = status.state, status.code, status.reason
     if isinstance(end, Retry):
         state, code, reason = state_of(end.exit_code), end.exit_code, end.reason
-    ended = end is not None or evidence.job_status.ended
+    ended = end is not None or status.ended
     outcomes = [outcome for outcome in (result, end) if outcome is not None]
     running = (record.happened_at for record in observed if record.backend_state == "RUNNING")
     began = _first(*(outcome.started_at for outcome in outcomes), *running)
     decided = _first(*(outcome.ended_at for outcome in outcomes))
     until = decided if ended else evidence.now
-    tasks = _tasks(files, evidence.history.roles, ended=ended)
-    folders = {role.name: role.folder for role in evidence.history.roles}
+    tasks = _tasks(files, roles, ended=ended)
+    folders = {role.name: role.folder for role in roles}
     starts = [int(task.started_at.timestamp()) for task in tasks if task.started_at is not None]
     ends = [int(task.ended_at.timestamp()) for task in tasks if task.ended_at is not None]
     ended_at = max(ends, default=decided) if decided is None else max([decided, *ends])
@@ -104,7 +101,7 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
         reason=reason,
         retry_rule=end.retry_rule if isinstance(end, Retry) else "",
         blamed_nodes=end.blamed_nodes if isinstance(end, Retry) else (),
-        backend_state=slurms_word(end.backend_state) if end else evidence.backend_state,
+        backend_state=slurms_word(end.backend_state) if end else backend_state(evidence.view),
         waited_for=tuple(dict.fromkeys(_reasons(observed))),
         submitted_at=submitted_at,
         started_at=began,

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from ...errors import BackendError
 from ...monitor.job_files import result_of
-from ...monitor.status import backend_state
 from ...report.attempt_use import attempt_uses
 from ...report.build import DETAILED, AttemptFiles, JobEvidence, attempt_entries
 from ...report.model import JobReport, Tail
@@ -79,9 +78,8 @@ def _evidence(
         notes += errors
     evidence = JobEvidence(
         now=session.now(),
-        history=view.history,
+        view=view,
         records=job.records,
-        job_status=view.job_status,
         plan=kept_plan(folder.path) if every_run else KeptPlan(),
         attempts=attempts,
     )
@@ -111,7 +109,7 @@ def _report(session: Session, view: View, *, details: bool) -> JobReport:
     return JobReport(
         job=job,
         now=session.now(),
-        attempts=attempt_entries(replace(found, attempts=attempts, backend_state=backend_state(view))),
+        attempts=attempt_entries(replace(found, attempts=attempts)),
         tails=tuple(tails(folder, known, attempts)) if details else (),
         job_file=job_file,
         script=script,
