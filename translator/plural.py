@@ -17,6 +17,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def attempt_name(index: int, of: str = "") -> str:
+    """Return the words for an attempt, counted from 1; its folder and its key in JSON keep OpenPAI's index, from 0.
+
+    >>> attempt_name(0), attempt_name(1, "task")
+    ('attempt 1', 'task attempt 2')
+    """
+    return f"{of} attempt {index + 1}".lstrip()
+
+
 def some_of(names: Sequence[str], most: int) -> str:
     """Return at most `most` of the names, and the number of the others.
 

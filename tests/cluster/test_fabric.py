@@ -109,7 +109,7 @@ def test_infiniband_role_gets_nodes_variables_and_memlock(tree: Tree, workdir: P
     assert variables(job, "1-ps/0") == {}
     assert (component(job)["constraint"], component(job)["gres"]) == ("ib", "hca:1")
     plan = paislurm(tree.cluster, workdir, "plan", "--site", "site.yaml", "job.yaml").stdout
-    wanted = "worker on the InfiniBand: adapters mlx5_0,mlx5_1:1; interface ib0; memory to lock 1 MiB\n"
+    wanted = "worker with InfiniBand: adapters mlx5_0,mlx5_1:1; interface ib0; memory to lock 1 MiB\n"
     assert wanted in plan
 
 

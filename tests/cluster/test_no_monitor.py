@@ -128,7 +128,7 @@ def test_the_end_of_an_attempt_submits_the_next_one(installed: Cluster, jobs: di
     assert not (job.home / "monitor/monitor.log").exists()
     shown = check("none: exit 1, two retries", job, "FAILED", 255, 3)
     assert [attempt["retry_rule"] for attempt in shown["attempts"]] == ["retry 1 of 2", "retry 2 of 2"]
-    assert "attempt 1 has been submitted" in log_of(job)
+    assert "attempt 2 has been submitted" in log_of(job)
     # Slurm's own word is still that of the script.
     assert installed.sacct(job.job_ids()[0])[0]["State"] == "FAILED"
 
@@ -188,7 +188,7 @@ def test_cron_retries_a_job_whose_batch_script_was_killed(installed: Cluster, gr
 def test_next_attempt_is_submitted_before_the_time_limit(jobs: dict[str, Watched]) -> None:
     job = jobs["timeout-retried"]
     wait_until((job.path / "attempts/1/result.json").exists, f"attempt 1 of {job.name}", LONGEST)
-    assert "attempt 1 has been submitted" in log_of(job)
+    assert "attempt 2 has been submitted" in log_of(job)
     shown = check("none: time limit, onTimeout", job, "SUCCEEDED", 0, 2)
     assert [attempt["exit_code"] for attempt in shown["attempts"]] == [-1004]
 
@@ -213,7 +213,7 @@ def test_cron_submits_the_retry_after_a_controller_outage(installed: Cluster, gr
     job.begun()
     installed.stop_daemon("slurmctld")
     try:
-        wait_until(lambda: "attempt 1" in log_of(job) or "the monitor" in log_of(job), "a step in vain", LONGEST)
+        wait_until(lambda: "attempt 2" in log_of(job) or "the monitor" in log_of(job), "a step in vain", LONGEST)
     finally:
         installed.start_daemon("slurmctld")
     with cron(job):
@@ -248,7 +248,7 @@ def test_retry_excludes_a_lost_node(installed: Cluster, ground: Path) -> None:
             wait_until(has_ended(job), f"the end of {job.name}", LONGEST)
         (attempt,) = check(f"none: {name} node lost", job, "SUCCEEDED", 0, 2)["attempts"]
         assert (attempt["exit_code"], attempt["blamed_nodes"]) == (-1001, [lost[name]])
-    assert "attempt 1 has been submitted" in log_of(jobs["peer"])
+    assert "attempt 2 has been submitted" in log_of(jobs["peer"])
 
 
 def all_written(files: list[Path]) -> bool:

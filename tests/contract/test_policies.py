@@ -62,7 +62,7 @@ def test_the_monitor_in_the_background_retries_and_ends(site: Site, folder: Path
 
 def test_monitor_once_reports_each_state_until_the_end(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "exit 3"), settings=QUICK)
-    state, line = "", rf"\S+ \S+ {site.user}~{job.name}: (WAITING|RUNNING|FAILED) attempt 0 job \d+(: .*)?\n"
+    state, line = "", rf"\S+ \S+ {site.user}~{job.name}: (WAITING|RUNNING|FAILED) attempt 1 job \d+(: .*)?\n"
     while state != "FAILED":
         done = job.paislurm("monitor", "--once")
         said = re.fullmatch(line, done.stderr)

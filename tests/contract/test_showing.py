@@ -29,12 +29,12 @@ def test_watch_shows_a_retried_job_and_its_tasks(site: Site, folder: Path, windo
     env = {**job.env, "TERM": "tmux-256color"}
     screen = window(80, 24, *site.command(["paislurm", "watch", job.name], cwd=job.folder, env=env))
     wait_until(lambda: job.status()["attempt"] == 1, "the retry to be submitted")
-    screen.see("attempt 1  submitted")
+    screen.see("attempt 2  submitted")
     pane = screen.see("r 3 running")
     assert (len(pane), max(map(len, pane)) <= 80) == (24, True)
     assert pane[0] == job.name
-    assert pane[1].startswith(f"RUNNING  job {job.number}  attempt 1  submitted ")
-    assert pane[2].startswith(f"attempt 0 ended: {WHY}")
+    assert pane[1].startswith(f"RUNNING  job {job.number}  attempt 2  submitted ")
+    assert pane[2].startswith(f"attempt 1 ended: {WHY}")
     assert [line for line in pane if line.startswith(("web-0 ", "trainer-0 "))] == ["web-0      rr", "trainer-0  r"]
     screen.press("Down")
     screen.see("trainer-0 r RUNNING")
@@ -67,7 +67,7 @@ def test_watch_shows_a_retried_job_and_its_tasks(site: Site, folder: Path, windo
     for said in ("web 2 running", "trainer 1 running", "Attempt 0", "Attempt 1", WHY, "Retry 1 of 1"):
         assert said in words
     assert f"{tasks['web-1']['node']} {tasks['web-1']['node_address']}" in words
-    assert "trainer-0 stderr, attempt 0 CUDA out of memory" in words
+    assert "trainer-0 stderr, attempt 1 CUDA out of memory" in words
     assert re.search(
         r"trainer 1 failed Average use of a task, from Slurm.s accounting: ([\d.]+ CPUs, )?\d+ MiB of memory", words
     )

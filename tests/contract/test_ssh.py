@@ -134,9 +134,9 @@ def test_failed_remote_job_reports_its_exit_status(ann: Ann) -> None:
     assert (made.returncode, made.stderr) == (0, "")
     words = words_of(ann.laptop.home / f"{ann.name}.html")
     for attempt in (0, 1):
-        assert f"worker-0 stderr, attempt {attempt} out of memory" in words
+        assert f"worker-0 stderr, attempt {attempt + 1} out of memory" in words
     assert re.search(r"worker-0 failed 7 \d+ n\d 10\.", words)
-    assert ann.paislurm("logs", "--attempt", "0", ann.name).stdout == "attempt\nout of memory\n"
+    assert ann.paislurm("logs", "--attempt", "1", ann.name).stdout == "attempt\nout of memory\n"
 
 
 def test_remove(ann: Ann) -> None:

@@ -148,5 +148,5 @@ def test_dependent_job_refused_by_slurm_ends_with_its_message(site: Site, folder
     wait_until(lambda: job.status()["ended"], "the second job to be refused", LONGEST)
     status = job.status()
     assert (status["state"], status["exit_code"], status["job_id"]) == ("FAILED", -200, None)
-    assert status["reason"].startswith("attempt 0 cannot be submitted: sbatch refuses")
+    assert status["reason"].startswith("attempt 1 cannot be submitted: sbatch refuses")
     assert "Invalid --nice value" in status["reason"]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
     if value is None or value == "all":
         return value
-    if not value.isascii() or not value.isdecimal() or len(value) > 9:
+    if not value.isascii() or not value.isdecimal() or len(value) > 9 or not int(value):
         raise click.BadParameter(f"expected the number of an attempt or `all`, found '{value}'")
-    return int(value)
+    return int(value) - 1
 
 
 _OPTIONS = (
@@ -38,12 +38,14 @@ _OPTIONS = (
         metavar="TIME",
         help="Only logs written to since then: 10m or 2h ago, or a time, 14:00 or 2026-11-23T14:00.",
     ),
-    click.option("--attempt", callback=_attempt, metavar="N|all", help="Show attempt N of the job. Default: the last."),
+    click.option(
+        "--attempt", callback=_attempt, metavar="N|all", help="Show attempt N of the job, from 1. Default: the last."
+    ),
     click.option(
         "--task-attempt",
-        type=WholeNumber(min=0),
+        type=WholeNumber(min=1),
         metavar="N",
-        help="Show attempt N of the task. Default: the last.",
+        help="Show attempt N of the task, from 1. Default: the last.",
     ),
 )
 
@@ -69,7 +71,7 @@ def _selection(options: Mapping[str, Any]) -> LogSelection:
         streams=_streams(stdout=options["stdout"], stderr=options["stderr"], runtime=options["runtime"]),
         attempt=attempt if isinstance(attempt, int) else None,
         all_attempts=attempt == "all",
-        task_attempt=options["task_attempt"],
+        task_attempt=None if options["task_attempt"] is None else options["task_attempt"] - 1,
         tail=options["tail"],
         since=options["since"],
     )

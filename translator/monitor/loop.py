@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import LOCAL, JobId
 from paislurm.backends.slurm.states import Phase, phase
 
+from ..plural import attempt_name
 from ..state.history import History
 from ..state.job_folder import JobFolder
 from .attempt import again_at
@@ -214,7 +215,7 @@ class Monitor:
 
     def _log_change(self, view: View) -> None:
         """Log what has changed for a job."""
-        text = f"{view.job_status.state} attempt {view.history.attempt} job {view.history.job_id or '-'}"
+        text = f"{view.job_status.state} {attempt_name(view.history.attempt)} job {view.history.job_id or '-'}"
         words = view.backend_error or view.job_status.reason
         line = f"{view.folder.name}: {text}" + (f": {words}" if words else "")
         news = f"{text} {view.backend_error} {view.room_at is not None}"

@@ -69,7 +69,7 @@ def _enabled(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> Role
     return RoleInfiniband(
         variables=_variables(rows, role, site, infiniband, "enabled"),
         checks=(*(f"hca:{name}" for name in infiniband.adapters), *_net(infiniband.interface), f"memlock:{limit}"),
-        summary=f"on the InfiniBand: {'; '.join(parts)}",
+        summary=f"with InfiniBand: {'; '.join(parts)}",
     )
 
 
@@ -77,7 +77,7 @@ def _disabled(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> Rol
     return RoleInfiniband(
         variables=_variables(rows, role, site, infiniband, "disabled"),
         checks=_net(infiniband.ethernet),
-        summary="off the InfiniBand" + (f": interface {infiniband.ethernet}" if infiniband.ethernet else ""),
+        summary="without InfiniBand" + (f": interface {infiniband.ethernet}" if infiniband.ethernet else ""),
     )
 
 

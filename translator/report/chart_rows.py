@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ..plural import attempt_name
 from ..times import duration_text
 from .model import PHASES, segments
 
@@ -58,10 +59,10 @@ def attempts_gantt(report: JobReport) -> Gantt:
     bars: list[Bar] = []
     marks: list[Mark] = []
     for attempt in report.attempts:
-        row = f"attempt {attempt.number}"
+        row = attempt_name(attempt.number)
         bars += _bars(row, attempt.segments, start)
         marks += _mark(row, attempt.segments, start, attempt.state, attempt.exit_code)
-    return _gantt([f"attempt {attempt.number}" for attempt in report.attempts], bars, marks, "submission")
+    return _gantt([attempt_name(attempt.number) for attempt in report.attempts], bars, marks, "submission")
 
 
 def tasks_gantt(attempt: AttemptEntry) -> Gantt:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from paislurm import __version__
 
-from ..plural import counted, some_of, used_text
+from ..plural import attempt_name, counted, some_of, used_text
 from ..shipped import shipped_text
 from ..terminal_text import one_line, visible
 from ..times import by_size, decimal, duration_text, format_time, seconds_since_1970
@@ -59,7 +59,7 @@ def job_page(report: JobReport) -> str:
         detailed=report.attempts[-DETAILED:],
         attempts_chart=_gantt(attempts_gantt(report), f"Timeline of the attempts of {report.job.name}"),
         task_charts={
-            attempt.number: _gantt(tasks_gantt(attempt), f"Timeline of the tasks of attempt {attempt.number}")
+            attempt.number: _gantt(tasks_gantt(attempt), f"Timeline of the tasks of {attempt_name(attempt.number)}")
             for attempt in report.attempts[-DETAILED:]
         },
     )

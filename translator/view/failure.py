@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..folded_names import folded
-from ..plural import counted
+from ..plural import attempt_name, counted
 from ..terminal_text import one_line, pairs_text
 from ..times import Time, format_time
 
@@ -129,7 +129,7 @@ def _cause_rows(failure: JobFailure) -> list[tuple[str, str]]:
     if failure.task is None:
         return [("failed", f"{when}{failure.what}"), ("try", failure.remedy)]
     where = f"{failure.task} on {failure.node or 'an unknown node'}"
-    retry = f", task attempt {failure.task_attempt}" if failure.task_attempt else ""
+    retry = f", {attempt_name(failure.task_attempt, 'task')}" if failure.task_attempt else ""
     words = f". Last words: {_cut(failure.last_words, MAX_WORDS)}" if failure.last_words else ""
     return [
         ("failed by", f"{where}{retry} {when}{failure.what}{words}"),

@@ -108,7 +108,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
         yield "advice", self.advice or ""
         yield "usually", (last.meaning or "") if last else ""
         yield "try", (last.remedy or "") if last else ""
-        yield "attempt", str(self.attempt)
+        yield "attempt", str(self.attempt + 1)
         if self.retries or self.retry_limit:
             yield "retried", f"{counted(self.retries or 0, 'time')} (jobRetryCount is {self.retry_limit})"
         yield self.backend or "backend", self._backend_text()

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ..plural import attempt_name
+
 _CANCELLED = "cancelled by {user}"
 _NO_CAUSE = "the job was ended from outside, and {label} {without}"
 _LOST = "{label} has lost the job"
@@ -96,14 +98,14 @@ TEXTS: Mapping[str, str] = {
     "an awaited job was removed": "it was to start after {job} has {until}, and that job was removed",
     "an awaited job failed": "it was to start after {job} has {until}, and that job is {state}{code}",
     "its dependencies are fulfilled": "all dependencies are fulfilled; it is submitted next{held}",
-    "an attempt ended": "attempt {attempt} ended with {code}: {reason}",
-    "cancelled between attempts": "cancelled by {user} before attempt {next} was submitted; {last}",
-    "an attempt is due": "waiting for attempt {next}, which is submitted {when}; {last}; {rule}{held}",
-    "an attempt is held back": "waiting for attempt {next}, which is held back{when}: {limit}{last}",
-    "an attempt was refused": "attempt {attempt} is not submitted yet: {refusal}; retrying {again}{held}",
-    "cancelled after a refusal": "cancelled by {user} before attempt {attempt} was submitted: {refusal}",
-    "an attempt cannot be submitted": "attempt {attempt} cannot be submitted: {refusal}",
-    "an attempt was submitted": "attempt {attempt} has been submitted",
+    "an attempt ended": "{attempt} ended with {code}: {reason}",
+    "cancelled between attempts": "cancelled by {user} before {next} was submitted; {last}",
+    "an attempt is due": "waiting for {next}, which is submitted {when}; {last}; {rule}{held}",
+    "an attempt is held back": "waiting for {next}, which is held back{when}: {limit}{last}",
+    "an attempt was refused": "{attempt} is not submitted yet: {refusal}; retrying {again}{held}",
+    "cancelled after a refusal": "cancelled by {user} before {attempt} was submitted: {refusal}",
+    "an attempt cannot be submitted": "{attempt} cannot be submitted: {refusal}",
+    "an attempt was submitted": "{attempt} has been submitted",
     "perhaps submitted": "it is not known whether the backend accepted it",
     "cancelled, and never submitted": "cancelled by {user}; it never reached {label}",
     "given up": "given up by the user: {label} does not know the job, and it has no result",
@@ -120,8 +122,11 @@ class Reason(Struct, frozen=True, kw_only=True):
     moment: str = ""
 
     def __str__(self) -> str:
-        """Return the reason as a sentence."""
-        return TEXTS[self.kind].format_map({**self.values, "when": self.moment})
+        """Return the reason as a sentence, in which attempts are counted from 1."""
+        names = {
+            name: attempt_name(index) for name in ("attempt", "next") if isinstance(index := self.values.get(name), int)
+        }
+        return TEXTS[self.kind].format_map({**self.values, **names, "when": self.moment})
 
     @property
     def lasting(self) -> str:

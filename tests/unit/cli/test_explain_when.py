@@ -169,13 +169,13 @@ def test_the_answer_names_rule_others_retry_and_budget() -> None:
     assert found.rule == "worker-1 decides: 2 failed tasks of role worker fail the job (minFailedInstances, line 14)"
     assert found.others == "ps-0,worker-[2-3],worker_3-[0-3] are stopped: TERM, and KILL after 20 s"
     assert (found.next_attempt, found.min_delay, found.max_delay) == (1, 0, 0)
-    assert found.retry_rule == "attempt 1 at once; retry 1 of 1"
+    assert found.retry_rule == "attempt 2 at once; retry 1 of 1"
 
 
 def test_later_events_happen_in_the_next_attempt_or_not_at_all() -> None:
     found = answer("ps exits 1, ps exits 1, PREEMPTED")
     assert [(each.attempt, each.retry_rule) for each in found.attempts] == [
-        (0, "attempt 1 at once; retry 1 of 1"),
+        (0, "attempt 2 at once; retry 1 of 1"),
         (1, "none: its retry is used up"),
     ]
     assert (found.attempts[1].state, found.unreached) == ("FAILED", ("PREEMPTED",))
@@ -202,12 +202,12 @@ def test_the_answer_as_text() -> None:
     assert (
         scenario_text(answer("node of ps-0 is lost, TIMEOUT, cancelled"))
         == """\
-attempt 0
+attempt 1
   event   node of ps-0 is lost
   rule    a lost node ends its tasks and the attempt, whatever the completion policy says
   others  worker-[0-3],worker_3-[0-3] are stopped: TERM, and KILL after 20 s
-  retry   attempt 1 at once; transient: retried without using the budget, 1 of 10
-attempt 1
+  retry   attempt 2 at once; transient: retried without using the budget, 1 of 10
+attempt 2
   event   TIMEOUT
   rule    the time limit ends the attempt
   others  ps-0,worker-[0-3],worker_3-[0-3] are stopped: TERM, and KILL after 20 s
@@ -258,7 +258,7 @@ def test_slurm_restarts_a_job_after_the_loss_of_any_node_as_often_as_the_site_al
 def test_the_command_prints_the_answer(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path, JOB)
     said = run("explain", file, "--when", "ps exits 0")
-    assert (said.code, said.out.splitlines()[:2]) == (0, ["attempt 0", "  event   ps exits 0: ps-0: success"])
+    assert (said.code, said.out.splitlines()[:2]) == (0, ["attempt 1", "  event   ps exits 0: ps-0: success"])
     document = json.loads(run("explain", file, "--when", "ps exits 1", "--json").out)
     assert document["attempts"][0]["events"][0]["task_ends"][0]["exit_code"] == 255
     document = json.loads(run("explain", file, "--when", "all exit 0", "--json").out)

@@ -41,7 +41,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_file_prints_a_line_and_the_exit_code_covers_all(run: Runner, tmp_path: Path, detected: str) -> None:
     texts = (("small", JOB), ("large", LARGE), ("wrong", WRONG))
     small, large, wrong = (job_file(tmp_path, text, f"{name}.yaml") for name, text in texts)
-    starts = f"{small}: 1 node, 2 CPUs of normal, layout plain"
+    starts = f"{small}: 1 node, 2 CPUs of normal"
     can_not = f"{large}: cannot start here: E410"
     for files, code, lines in (
         ([small], 0, [starts]),
@@ -57,7 +57,7 @@ def test_each_file_prints_a_line_and_the_exit_code_covers_all(run: Runner, tmp_p
 @pytest.mark.usefixtures("answers")
 def test_without_a_profile_slurm_is_queried(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path)
-    assert run("site", "check", file).out == f"{file}: 1 node, 2 CPUs of normal, layout plain\n"
+    assert run("site", "check", file).out == f"{file}: 1 node, 2 CPUs of normal\n"
     assert "no site profile found, but Slurm answers" in run("site", "check").out
     assert not (tmp_path / "home").exists()
 

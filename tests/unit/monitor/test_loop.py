@@ -405,7 +405,7 @@ def test_the_hourly_limit_is_reported_once_and_retries_follow_on_time(tmp_path: 
     monitor(tmp_path, slurm, clock, said, room_at=NOW + 1000, interval=300).run(sleep=clock.sleep)
     assert 1000 <= slurm.submitted[0] <= 1003
     assert sum("limit on retries per hour" in line for line in said) == 1
-    assert "FAILED attempt 1" in said[-1]
+    assert "FAILED attempt 2" in said[-1]
 
 
 def test_an_unknown_job_does_not_keep_the_monitor_running(tmp_path: Path) -> None:

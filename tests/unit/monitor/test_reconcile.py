@@ -91,7 +91,7 @@ def test_the_hourly_limit_also_counts_retries_with_a_later_begin_time(tmp_path: 
     folder.result(1).write_bytes(folder.result(0).read_bytes())
     view = stepped(folder, backend, NOW, ahead=60, room_at=NOW + 50)
     assert (len(backend.submissions), view.room_at) == (1, NOW + 50)
-    assert "waiting for attempt 2, which is held back for 50 s: " in view.job_status.reason
+    assert "waiting for attempt 3, which is held back for 50 s: " in view.job_status.reason
 
 
 @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ def test_an_attempt_over_the_hourly_limit_waits(tmp_path: Path) -> None:
     full = stepped(folder, backend, NOW, room_at=NOW + 500)
     assert (full.job_status.state, full.job_status.ended, full.room_at) == ("RUNNING", False, NOW + 500)
     assert full.job_status.reason == (
-        "waiting for attempt 1, which is held back for 500 s: the site's limit on retries per hour is "
-        "reached (`retry.maxAttemptsPerHour`); attempt 0 ended with 255: worker-0 failed"
+        "waiting for attempt 2, which is held back for 500 s: the site's limit on retries per hour is "
+        "reached (`retry.maxAttemptsPerHour`); attempt 1 ended with 255: worker-0 failed"
     )
     assert kinds(folder) == ["Retry"]
     again = stepped(folder, backend, NOW + 4000, room_at=NOW + 4001)
-    assert "waiting for attempt 1, which is held back for 1 s: " in again.job_status.reason
+    assert "waiting for attempt 2, which is held back for 1 s: " in again.job_status.reason
     assert stepped(folder, backend, NOW + 4001, room_at=NOW + 4001).history.job_id == "101"
     assert kinds(folder) == ["Retry", "Intent", "Submitted"]
 
@@ -304,7 +304,7 @@ def test_a_dependent_job_waits_for_all_retries_and_is_submitted_once(
     ended(backend, "101", "COMPLETED")
     other, view = step(backend, one, two)
     assert (other.job_status.state, view.history.job_id) == ("SUCCEEDED", "102")
-    assert (view.job_status.state, view.job_status.reason) == ("WAITING", "attempt 0 has been submitted")
+    assert (view.job_status.state, view.job_status.reason) == ("WAITING", "attempt 1 has been submitted")
     assert [(each.job, each.attempt, each.tag) for each in backend.submissions][1:] == [
         ("second", 0, "paislurm-second@far")
     ]

@@ -90,7 +90,7 @@ def test_a_process_that_lost_the_lock_does_nothing(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     before = folder.journal.read_bytes()
     view = stepped(folder, backend, NOW, held=lambda: False)
-    assert "waiting for attempt 1, which is " in view.job_status.reason
+    assert "waiting for attempt 2, which is " in view.job_status.reason
     assert (folder.journal.read_bytes(), backend.submissions) == (before, [])
 
 

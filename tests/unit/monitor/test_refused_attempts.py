@@ -97,7 +97,7 @@ def test_an_invalid_first_attempt_ends_the_job_as_submit_does(tmp_path: Path) ->
     folder, backend = after_another(tmp_path), Refusing(NICE)
     view = stepped(folder, backend, NOW)
     assert (view.job_status.state, view.job_status.code, view.job_status.ended) == ("FAILED", -200, True)
-    assert view.job_status.reason == f"attempt 0 cannot be submitted: {WORDS}"
+    assert view.job_status.reason == f"attempt 1 cannot be submitted: {WORDS}"
     assert seen(folder, backend).job_status == view.job_status
     assert backend.forgotten == ["paislurm-next@far"]
     stepped(folder, backend, NOW + 9000)
@@ -107,13 +107,13 @@ def test_an_invalid_first_attempt_ends_the_job_as_submit_does(tmp_path: Path) ->
 def test_an_invalid_retry_ends_the_job(tmp_path: Path) -> None:
     folder, backend = refused_retry(tmp_path, "sbatch: unrecognized option '--nonsense'\n")
     view = stepped(folder, backend, NOW)
-    assert (view.job_status.state, view.job_status.reason) == ("FAILED", f"attempt 1 cannot be submitted: {WORDS}")
+    assert (view.job_status.state, view.job_status.reason) == ("FAILED", f"attempt 2 cannot be submitted: {WORDS}")
 
 
 def test_temporary_refusals_are_retried_and_reported(tmp_path: Path) -> None:
     folder, backend = after_another(tmp_path), Refusing(LIMIT)
     view = stepped(folder, backend, NOW)
-    says = f"attempt 0 is not submitted yet: {WORDS}; retrying for an hour"
+    says = f"attempt 1 is not submitted yet: {WORDS}; retrying for an hour"
     for each in (view, seen(folder, backend)):
         assert (each.job_status.state, each.job_status.ended, each.job_status.reason) == ("WAITING", False, says)
     # What was refused was not taken: its tag is not looked up.
@@ -154,7 +154,7 @@ def test_a_retry_is_submitted_soon_after_the_controller_returns(tmp_path: Path) 
     assert pauses[:5] == [5, 10, 20, 40, 60]
     assert all(60 <= pause < 120 for pause in pauses[5:]), pauses
     assert view.job_status.reason == (
-        "attempt 1 is not submitted yet: Slurm cannot be reached: Batch job submission failed: Unable to contact slurm "
+        "attempt 2 is not submitted yet: Slurm cannot be reached: Batch job submission failed: Unable to contact slurm "
         "controller (connect failure); retrying until Slurm responds"
     )
     assert (view.job_status.state, seen(folder, backend).job_status) == ("WAITING", view.job_status)
@@ -179,7 +179,7 @@ def test_only_one_attempt_at_a_time_is_tried_during_an_outage(tmp_path: Path) ->
     assert backend.tries == 1
     assert [view.history.attempt for view in views] == [1, 0, 0, 0, 0]
     for view in views[1:]:
-        assert view.job_status.reason.startswith("waiting for attempt 1, which is held back for 4 s: Slurm cannot be ")
+        assert view.job_status.reason.startswith("waiting for attempt 2, which is held back for 4 s: Slurm cannot be ")
         assert view.room_at == NOW + 5
     backend.says = ""
     now = NOW + 5
@@ -220,7 +220,7 @@ def test_a_cancel_ends_a_refused_attempt_at_once(tmp_path: Path) -> None:
     folder.append(Cancelled(happened_at=NOW + 1, attempt=0, user="alice"))
     view = stepped(folder, backend, NOW + 1)
     assert (view.job_status.state, view.job_status.code) == ("STOPPED", -210)
-    assert view.job_status.reason == f"cancelled by alice before attempt 0 was submitted: {WORDS}"
+    assert view.job_status.reason == f"cancelled by alice before attempt 1 was submitted: {WORDS}"
     assert (kinds(folder), backend.tries) == (["Cancelled", "Ended"], 1)
 
 
@@ -283,7 +283,7 @@ def test_a_retry_without_the_environment_of_the_submit_ends_the_job(tmp_path: Pa
     status = stepped(folder, backend, NOW).job_status
     assert (status.state, status.code, backend.submissions) == ("FAILED", -200, [])
     assert status.reason == (
-        "attempt 1 cannot be submitted: the environment and the secrets of its submit have been removed"
+        "attempt 2 cannot be submitted: the environment and the secrets of its submit have been removed"
     )
 
 

@@ -1,8 +1,8 @@
 """The blocks of commands in a page, and what the page says of them.
 
-A block is indented or fenced. Its commands begin with `$ `, what they print follows them. Comments above it say more:
+A block is indented or fenced. Its commands begin with `$ `, their output follows. A block after "Save this file as
+`NAME`:" is a file that the reader writes. Comments above a block say more:
 
-    <!-- first: COMMAND -->     run this before it, which the page does not show; $PAGE is the page
     <!-- status: NUMBER -->     its commands end with this exit status, or with 0
     <!-- not run: REASON -->    it cannot be run here
 """
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COMMENT = re.compile(r"<!-- (first|status|not run): (.*) -->")
+COMMENT = re.compile(r"<!-- (status|not run): (.*) -->")
+SAVED = re.compile(r"Save this file as `([\w.-]+)`:")
 FENCE = re.compile(r" {0,3}```")
 PROGRAMS = re.compile(r"(paislurm|make|sbatch|srun|scancel|pip|git|cd|export) +[\w./-]")
 """How a line of commands begins."""
@@ -36,7 +37,6 @@ class Block:
 
     line: int
     commands: tuple[Command, ...]
-    first: tuple[str, ...] = ()
     status: int = 0
     not_run: str = ""
 
@@ -48,6 +48,10 @@ class Text:
     line: int
     lines: list[str] = field(default_factory=list)
     comments: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def saved_as(self) -> str:
+        return dict(self.comments).get("saved", "")
 
     @property
     def is_of_commands(self) -> bool:
@@ -79,16 +83,20 @@ def texts(page: str) -> Iterator[Text]:
                 yield block
             block = None
             found = COMMENT.fullmatch(line)
-            comments = [*comments, (found[1], found[2])] if found else comments if not line else []
+            said = (found[1], found[2]) if found else ("saved", saved[1]) if (saved := SAVED.fullmatch(line)) else None
+            comments = [*comments, said] if said else comments if not line else []
             paragraph = bool(line) and not found
 
 
 def blocks(page: str) -> list[Block]:
-    """Return the blocks of commands of a page, in order."""
-    return [block_of(text) for text in texts(page) if text.is_of_commands]
+    """Return the blocks of commands of a page, and of files to save, in order."""
+    return [block_of(text) for text in texts(page) if text.is_of_commands or text.saved_as]
 
 
 def block_of(text: Text) -> Block:
+    if text.saved_as:
+        writes = "\n".join([f"cat >{text.saved_as} <<'END'", *text.lines, "END"])
+        return Block(text.line, (Command(writes, ()),))
     commands: list[Command] = []
     for line in text.lines:
         if line.startswith("$ "):
@@ -100,8 +108,7 @@ def block_of(text: Text) -> Block:
         else:
             raise AssertionError(f"line {text.line}: output without a command")
     said = dict(text.comments)
-    first = tuple(value for key, value in text.comments if key == "first")
-    return Block(text.line, tuple(commands), first, int(said.get("status", "0")), said.get("not run", ""))
+    return Block(text.line, tuple(commands), int(said.get("status", "0")), said.get("not run", ""))
 
 
 def prints(said: str, line: str, user: str) -> bool:

@@ -1,4 +1,4 @@
-"""Every command that a page shows is run, page by page, in a fresh home with the backend `local`."""
+"""Every command that a page shows is run from top to bottom, in a fresh home and checkout with the backend `local`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from tests.standins import with_standins
 from .blocks import PROGRAMS, Block, blocks, prints, texts
 
 ROOT = Path(__file__).parents[3]
-FILES = Path(__file__).with_name("files")
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *ROOT.glob("docs/**/*.md")]
@@ -31,10 +30,10 @@ NOT_RUN = {
     "docs/how-to/cluster/install.md": 3,
     "docs/how-to/cluster/operations.md": 3,
     "docs/how-to/cluster/site-profile.md": 1,
-    "docs/how-to/jobs/checkpoints.md": 1,
     "docs/how-to/jobs/deepspeed.md": 1,
     "docs/how-to/jobs/preflight.md": 1,
     "docs/how-to/jobs/ray.md": 2,
+    "docs/how-to/jobs/rehearse.md": 1,
     "docs/how-to/jobs/tensorboard.md": 2,
     "docs/how-to/run/login-node.md": 3,
     "docs/how-to/run/start-time.md": 1,
@@ -58,7 +57,7 @@ exec {shlex.quote(str(ROOT / ".venv/bin/paislurm"))} "$@"
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """A folder with the job files that pages name, and with the examples."""
+    """A folder with the examples, as in a checkout, and nothing else."""
     home = tmp_path / "home"
     (home / ".config/paislurm").mkdir(parents=True)
     profile = (ROOT / "examples/site.yaml").read_text() + "monitor: {background: false}\n"
@@ -67,8 +66,7 @@ def here(tmp_path: Path) -> Path:
     (home / "bin/paislurm").write_text(PROGRAM)
     (home / "bin/paislurm").chmod(0o755)
     folder = tmp_path / "here"
-    shutil.copytree(FILES, folder)
-    (folder / "examples").symlink_to(ROOT / "examples")
+    shutil.copytree(ROOT / "examples", folder / "examples")
     return folder
 
 
@@ -87,19 +85,17 @@ def test_commands_of_a_page_print_the_documented_output(page: str, here: Path) -
 
 
 def run(block: Block, here: Path, page: str) -> None:
-    for text in block.first:
-        call(text, here, page)
     for command in block.commands:
         where = f"{page}:{block.line}: {command.text}"
-        status, said = call(command.text, here, page)
+        status, said = call(command.text, here)
         assert status in {0, block.status}, f"{where}\n{said}"
         missing = [line for line in command.printed if line.strip() and not prints(said, line, user_name())]
         assert missing == [], f"{where}\n{said}"
 
 
-def call(text: str, here: Path, page: str) -> tuple[int, str]:
+def call(text: str, here: Path) -> tuple[int, str]:
     done = subprocess.run(
-        ["bash", "-c", text], cwd=here, env={**environment(here.parent / "home"), "PAGE": str(ROOT / page)},
+        ["bash", "-c", text], cwd=here, env=environment(here.parent / "home"),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, timeout=LONGEST, check=False,
     )  # fmt: skip

@@ -12,8 +12,10 @@ PAGE = """\
 A paragraph
     that is indented is no block.
 
-<!-- first: mkdir a -->
-<!-- first: cd a -->
+Save this file as `a/b.yaml`:
+
+Text between.
+
 <!-- status: 1 -->
 
     $ ls a            # a comment
@@ -27,21 +29,28 @@ A paragraph
 $ make large
 ```
 
-<!-- first: lost -->
+<!-- status: 2 -->
 Text between a comment and a block parts them.
 
     $ true
 
     key: value
+
+Save this file as `mine.yaml`:
+
+```yaml
+name: mine
+```
 """
 
 
 def test_blocks_of_a_page_are_parsed() -> None:
-    first, large, last = blocks(PAGE)
+    first, large, last, saved = blocks(PAGE)
     assert first.commands == (Command("ls a            # a comment", ("one", "two")), Command("cat \\\n    b", ("",)))
-    assert (first.line, first.first, first.status, first.not_run) == (10, ("mkdir a", "cd a"), 1, "")
+    assert (first.line, first.status, first.not_run) == (12, 1, "")
     assert (large.commands, large.not_run) == ((Command("make large", ()),), "it is large")
-    assert (last.first, last.status, last.commands[0].printed) == ((), 0, ("", "key: value"))
+    assert (last.status, last.commands[0].printed) == (0, ("", "key: value", ""))
+    assert saved.commands == (Command("cat >mine.yaml <<'END'\nname: mine\nEND", ()),)
 
 
 def test_output_without_a_command_is_refused() -> None:

@@ -18,6 +18,7 @@ from ...monitor.poll import open_job
 from ...monitor.reconcile import is_unknown
 from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
+from ...plural import attempt_name
 from ...state.records import Cancelled
 from ...terminal_text import one_line
 from ...view.line import JobLine
@@ -168,7 +169,7 @@ def _asked(view: View, asked: _Asked) -> Done:
         is_hit = not is_anothers(asked.view.observation)
         return Done(f"{lost} now: if the cancel has ended that one, submit it again" if is_hit else lost, view)
     if view.job_status.ended and not job_id:
-        when = f" before attempt {known.attempt + 1} was submitted" if known.retry is not None else ""
+        when = f" before {attempt_name(known.attempt + 1)} was submitted" if known.retry is not None else ""
         return Done(f"{name} is cancelled{when}", view)
     which = f"job {known.job_id}" if job_id else f"as soon as it is known whether it reached {known.backend_label}"
     return Done(f"{name} is being cancelled ({which})", view)

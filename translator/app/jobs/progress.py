@@ -10,7 +10,7 @@ from msgspec import Struct
 from ...files.names import STEPS
 from ...files.shared_files import time_written
 from ...monitor.job_files import reports_of
-from ...plural import counted
+from ...plural import attempt_name, counted
 from ...view.task import task_views
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 def progress_of(folder: JobFolder, known: History, tasks: Sequence[TaskView]) -> Progress:
     """Return the progress of the last attempt, or the attempt for which the job waits."""
     if known.is_between_attempts:
-        return Progress(words=f"waits for attempt {known.attempt + 1}")
+        return Progress(words=f"waits for {attempt_name(known.attempt + 1)}")
     if any(task.started_at for task in tasks):
         done, failed = sum(task.completed for task in tasks), sum(task.state == "FAILED" for task in tasks)
         words = f"{done} of {counted(len(tasks), 'task')} completed" + (f", {failed} failed" if failed else "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...exit_codes.table import ExitTable
 from ...monitor.failure import usual_advice
 from ...monitor.waits import SETTLED_SECONDS
+from ...plural import attempt_name
 from ...terminal_text import one_line
 from ...times import format_time, time_of_day
 from ...view.states import state_of, state_text
@@ -79,7 +80,9 @@ class ReportedAttempts:
             self._start = known.attempt
             if self._starts:
                 when = time_of_day(known.submitted or now)
-                self._session.say(one_line(f"{when} attempt {known.attempt} of {self._name} is job {known.job_id}"))
+                self._session.say(
+                    one_line(f"{when} {attempt_name(known.attempt)} of {self._name} is job {known.job_id}")
+                )
 
     def _advise(self, known: History) -> None:
         """Report once for each exit code its usual meaning, while the next attempt can be cancelled."""
@@ -93,6 +96,6 @@ class ReportedAttempts:
 def ended_text(name: str, retry: Retry, now: int) -> str:
     """Return how an attempt ended, and when the next one follows, in words."""
     when = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
-    follows = f"attempt {retry.attempt + 1} follows{when} ({retry.retry_rule})"
+    follows = f"{attempt_name(retry.attempt + 1)} follows{when} ({retry.retry_rule})"
     state = state_text(state_of(retry.exit_code), retry.exit_code)
-    return f"attempt {retry.attempt} of {name} {state}: {retry.reason}; {follows}"
+    return f"{attempt_name(retry.attempt)} of {name} {state}: {retry.reason}; {follows}"

@@ -156,7 +156,8 @@ def asks(compiled: Compiled) -> str:
     names = dict.fromkeys(dict(component.directives).get("partition") for component in plan.components)
     partitions = [name or compiled.site.default_partition or "the default partition" for name in names]
     time = f", for {slurm_time(plan.times.limit)} at most" if plan.times.limit else ""
-    return f"{', '.join(requested)} of {' and '.join(dict.fromkeys(partitions))}, layout {plan.layout.kind}{time}"
+    layout = "" if plan.layout.kind == "plain" else f", layout {plan.layout.kind}"
+    return f"{', '.join(requested)} of {' and '.join(dict.fromkeys(partitions))}{layout}{time}"
 
 
 def check_profile(session: Session, layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], bool]:

@@ -15,7 +15,7 @@ from ...monitor.retry import (
     StopRetrying,
     conflict_delay,
 )
-from ...plural import counted, verb
+from ...plural import attempt_name, counted, verb
 from ...rendering.provenance import field_source
 from ...view.states import state_of
 from .answer import ScenarioEvent, TaskEnding
@@ -175,7 +175,7 @@ def retry_text(played: Played, setting: Setting) -> str:
     least, most = delays(played)
     when = after_text(least or 0) if least == most else f"after {least} to {most} s"
     left_out = f"; {', '.join(played.excluded_nodes)} left out" if played.excluded_nodes else ""
-    return f"attempt {retry.attempt + 1} {when}; {retry.retry_rule}{left_out}"
+    return f"{attempt_name(retry.attempt + 1)} {when}; {retry.retry_rule}{left_out}"
 
 
 def _retry_key(setting: Setting) -> str:

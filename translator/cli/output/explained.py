@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...folded_names import ranges
+from ...plural import attempt_name
 from ...terminal_text import pairs_text
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _attempt_text(attempt: ScenarioAttempt) -> str:
         ("retry", attempt.retry_rule or ""),
         ("job", job if attempt.next_attempt is None else ""),
     ]
-    return f"attempt {attempt.attempt}\n" + "\n".join(f"  {line}" for line in pairs_text(rows).split("\n"))
+    return f"{attempt_name(attempt.attempt)}\n" + "\n".join(f"  {line}" for line in pairs_text(rows).split("\n"))
 
 
 def exit_text(explanation: Explanation) -> str:

@@ -91,7 +91,10 @@ COLUMNS: Mapping[str, Column] = {
     "reason": _plain(lambda line: line.reason),
     "help": _plain(lambda line: line.advice),
     "nodes": _plain(lambda line: line.node_list),
-    "attempt": _count(lambda line: line.attempt if line.readable else None),
+    "attempt": Column(
+        lambda line, _: number(line.attempt + 1 if line.readable else None),
+        lambda line, _: line.attempt if line.readable else None,
+    ),
     "backend": _plain(lambda line: line.backend),
     "user": _plain(lambda line: line.name.partition("~")[0]),
     "folder": _plain(lambda line: line.folder),

@@ -62,7 +62,7 @@ def _print_retries(attempts: Sequence[AttemptView]) -> None:
     """Print the reason of each retry."""
     rows = [
         (
-            str(each.attempt),
+            str(each.attempt + 1),
             str(each.exit_code),
             format_time(each.ended_at),
             ", ".join(each.blamed_nodes) or "-",
@@ -70,7 +70,7 @@ def _print_retries(attempts: Sequence[AttemptView]) -> None:
         )
         for each in attempts
     ]
-    print_table(("attempt", "exit code", "ended", "blamed on", "why it was retried"), rows)
+    print_table(("attempt", "exit code", "ended", "left out next", "why it was retried"), rows)
 
 
 def _print_roles(roles: Sequence[RoleTasks]) -> None:

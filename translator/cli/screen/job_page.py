@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, chop_cells
 
-from ...plural import used_text
+from ...plural import attempt_name, used_text
 from ...times import age, elapsed_text, number
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
@@ -48,7 +48,7 @@ def job_page(session: Session, world: World, state: State, brush: Brush, height:
 
 def _head(session: Session, job: JobView, world: World, brush: Brush, now: int) -> list[Text]:
     begun, seconds = job.begun_at, job.elapsed(now)
-    about = [f"job {job.job_id}" if job.job_id else "", f"attempt {job.attempt}" if job.attempt else ""]
+    about = [f"job {job.job_id}" if job.job_id else "", attempt_name(job.attempt) if job.attempt else ""]
     about.append(f"submitted {age(now - begun)} ago" if begun else "")
     if seconds is not None:
         about.append(f"ran {elapsed_text(seconds)}" + (f" of {elapsed_text(job.time_limit)}" if job.time_limit else ""))
@@ -87,7 +87,7 @@ def _last_end(job: JobView) -> str:
     if not job.attempts:
         return ""
     last = job.attempts[-1]
-    return f"attempt {last.attempt} ended: {last.reason}; {last.retry_rule}"
+    return f"{attempt_name(last.attempt)} ended: {last.reason}; {last.retry_rule}"
 
 
 def _grid(tasks: Sequence[TaskView], chosen: TaskView, brush: Brush, height: int) -> list[Text]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...plural import counted
+from ...plural import attempt_name, counted
 from ...times import age, elapsed_text, number
 from .paint import counts_pieces, state_style
 from .tasks import MARKS, URGENCY, counts_of, filtered, urgent_first, window
@@ -118,7 +118,7 @@ def _row(
 def _details(session: Session, job: JobLine, brush: Brush) -> list[Text]:
     why = brush.paragraph(job.reason or "", 2)
     helps = brush.paragraph(f"advice: {job.advice}", 1) if job.advice else []
-    attempt = "" if job.name.startswith(GROUP) else f", attempt {job.attempt}"
+    attempt = "" if job.name.startswith(GROUP) else f", {attempt_name(job.attempt)}"
     return [brush.rule(f"{short_name(session, job.name)} {job.state}{attempt}"), *why, *helps]
 
 

@@ -26,7 +26,7 @@ from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder,
 from ..running import ME, Runner
 
 FAILED = {"outcome": "failed", "exit_code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
-ATTEMPT_0 = f"attempt 0 of {ME} FAILED (exit code 255, PAIRuntimeUnknownFailed): worker-0 failed; attempt 1 follows"
+ATTEMPT_0 = f"attempt 1 of {ME} FAILED (exit code 255, PAIRuntimeUnknownFailed): worker-0 failed; attempt 2 follows"
 
 
 SUCCEEDED = Ended(
@@ -62,7 +62,7 @@ def test_status_between_attempts_says_that_no_attempt_runs(run: Runner, retried:
     out = run("status", "demo").out
     assert re.search(r"^state +RUNNING \(between two attempts\)$", out, re.MULTILINE)
     assert re.search(
-        r"^reason +waiting for attempt 1, which is submitted in \d{3} s; attempt 0 ended with 255: worker-0 failed; ",
+        r"^reason +waiting for attempt 2, which is submitted in \d{3} s; attempt 1 ended with 255: worker-0 failed; ",
         out,
         re.MULTILINE,
     )
@@ -71,14 +71,14 @@ def test_status_between_attempts_says_that_no_attempt_runs(run: Runner, retried:
     assert (document["state"], document["backend_state"], document["job_id"]) == ("RUNNING", "FAILED", "7")
     assert "RUNNING  -     7   - of 2" in run("list").out
     for words in (["list"], ["status", "demo", "demo"]):
-        assert "waiting for attempt 1, which is submitted in " in run(*words).out
+        assert "waiting for attempt 2, which is submitted in " in run(*words).out
 
 
 def test_a_repeated_submit_reports_the_pending_attempt(run: Runner, retried: JobFolder, job: str) -> None:
     retried.append(retry())
     said = run("submit", job)
     assert said.code == 4
-    assert f"E511: {ME} has not ended yet: RUNNING, waiting for attempt 1, which is submitted in " in said.err
+    assert f"E511: {ME} has not ended yet: RUNNING, waiting for attempt 2, which is submitted in " in said.err
 
 
 def test_a_cancel_between_attempts_names_the_attempt_not_submitted(
@@ -86,10 +86,10 @@ def test_a_cancel_between_attempts_names_the_attempt_not_submitted(
 ) -> None:
     retried.append(retry())
     said = run("cancel", "demo")
-    assert (said.code, said.out) == (0, f"{ME} is cancelled before attempt 1 was submitted\n")
+    assert (said.code, said.out) == (0, f"{ME} is cancelled before attempt 2 was submitted\n")
     assert (slurm.cancelled, slurm.submissions) == ([], [])
     reason = run.json("status", "demo")["reason"]
-    assert reason.startswith(f"cancelled by {user_name()} before attempt 1 was submitted; attempt 0 ended with 255")
+    assert reason.startswith(f"cancelled by {user_name()} before attempt 2 was submitted; attempt 1 ended with 255")
 
 
 def test_a_cancel_beside_a_monitor_is_recorded_once(run: Runner, retried: JobFolder, surroundings: Path) -> None:
@@ -125,13 +125,13 @@ def test_wait_reports_each_attempt(run: Runner, surroundings: Path, words: tuple
     assert (said.code, f"{ME} SUCCEEDED: well" in said.err) == (0, True)
     first, second = (line for line in said.err.splitlines() if " attempt " in line)
     assert re.fullmatch(r"\d\d:\d\d:\d\d " + re.escape(ATTEMPT_0) + r" in \d{3} s \(retry 1 of 2\)", first)
-    assert re.fullmatch(rf"\d\d:\d\d:\d\d attempt 1 of {ME} is job 8", second)
+    assert re.fullmatch(rf"\d\d:\d\d:\d\d attempt 2 of {ME} is job 8", second)
 
 
 @pytest.mark.usefixtures("second_succeeds")
 def test_with_json_attempts_are_only_in_the_document(run: Runner) -> None:
     said = run("wait", "demo", "--json")
-    assert " attempt 0 of " not in said.err
+    assert " attempt 1 of " not in said.err
     assert [each["attempt"] for each in json.loads(said.out)["attempts"]] == [0]
 
 
@@ -142,8 +142,8 @@ def test_wait_reports_only_the_last_of_many_earlier_attempts(
     for attempt in range(5):
         retried.append(retry(attempt, reason="\x1b[2J\nx"))
     reported = [line for line in run("wait", "demo").err.splitlines() if " FAILED (exit code" in line]
-    assert [line.split()[2] for line in reported] == ["2", "3", "4"]
-    assert r"\x1b[2J\nx; attempt 5 follows" in reported[-1]
+    assert [line.split()[2] for line in reported] == ["3", "4", "5"]
+    assert r"\x1b[2J\nx; attempt 6 follows" in reported[-1]
 
 
 def test_a_retry_decided_by_this_process_is_reported(
@@ -158,7 +158,7 @@ def test_a_retry_decided_by_this_process_is_reported(
     then(fails, lambda: None, lambda: None, seconds=30)
     said = run("wait", "demo").err
     assert f"{ATTEMPT_0} (retry 1 of 2)" in said
-    assert f"attempt 1 of {ME} is job 101" in said
+    assert f"attempt 2 of {ME} is job 101" in said
     assert len(slurm.submissions) == 1
 
 

@@ -122,7 +122,7 @@ def test_a_refused_attempt_is_shown_and_can_be_changed(run: Runner, slurm: FakeB
     folder = job_folder(surroundings, created, intent, refused, name=f"{me}~next")
     folder.script(0).write_text("#!/bin/bash -p\n", encoding="utf-8")
     shown = run("status", "next").out
-    for words in ("attempt 0 is not submitted yet: sbatch refuses --account: ", "not submitted\n"):
+    for words in ("attempt 1 is not submitted yet: sbatch refuses --account: ", "not submitted\n"):
         assert words in shown
     assert ("\x1b[1m" in shown, "did not report whether" in shown) == (False, False)
     assert "is not submitted yet: sbatch refuses" in run.json("list")["jobs"][0]["reason"]

@@ -272,4 +272,4 @@ def test_a_monitor_reports_write_errors_and_keeps_trying(
     assert (said.code, len(pauses)) == (0, monitoring.TRIES + 5)
     assert read(folder.journal).records[-1] == folder.history().ended
     assert said.err.count("cannot write ") == 1
-    assert f"{ME}: SUCCEEDED attempt 0" in said.err
+    assert f"{ME}: SUCCEEDED attempt 1" in said.err

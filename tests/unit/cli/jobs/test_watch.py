@@ -125,8 +125,8 @@ def test_the_countdown_to_the_next_attempt_is_not_a_change(
     then(*[lambda: None] * 20, seconds=20)
     shown = [line.rpartition("  ")[2] for line in run("watch").out.splitlines()]
     assert shown == [
-        "waiting for attempt 1, which is submitted in 30 s; attempt 0 ended with 1: no; retry",
-        "waiting for attempt 1, which is held back for 9 s: full; attempt 0 ended with 1: no",
+        "waiting for attempt 2, which is submitted in 30 s; attempt 1 ended with 1: no; retry",
+        "waiting for attempt 2, which is held back for 9 s: full; attempt 1 ended with 1: no",
         "another 1 s",
         "another 2 s",
     ]

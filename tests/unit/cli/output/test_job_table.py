@@ -40,7 +40,7 @@ def line(**changes: Any) -> JobLine:
     [
         ("name", "alice~demo"), ("state", "RUNNING"), ("code", "-"), ("id", "7;far"), ("done", "1 of 2"),
         ("tasks", "2"), ("age", "5m"), ("elapsed", "1-02:03:04"), ("start", "-"), ("partition", "gpu"), ("vc", "vc"),
-        ("reason", "-"), ("help", "-"), ("nodes", "n[1-2]"), ("attempt", "1"), ("backend", "slurm"),
+        ("reason", "-"), ("help", "-"), ("nodes", "n[1-2]"), ("attempt", "2"), ("backend", "slurm"),
         ("user", "alice"), ("folder", "/home/alice"), ("ended", "-"), ("param.lr", "0.1"), ("param.x", "-"),
     ],
 )  # fmt: skip

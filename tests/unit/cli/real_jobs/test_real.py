@@ -88,13 +88,13 @@ def test_a_background_monitor_submits_retries(tmp_path: Path) -> None:
     assert paislurm("submit", job, "--backend", "local").returncode == 0
     home = Path(os.environ["PAISLURM_HOME"])
     log = home / "monitor" / "monitor.log"
-    wait_until(lambda: log.exists() and "FAILED attempt 1" in log.read_text(), "the end of the retry", 60)
+    wait_until(lambda: log.exists() and "FAILED attempt 2" in log.read_text(), "the end of the retry", 60)
     shown = document_of("status", "demo")
     assert (shown["state"], shown["attempt"], shown["retries"]) == ("FAILED", 1, 1)
     assert [attempt["retry_rule"] for attempt in shown["attempts"]] == ["retry 1 of 1"]
     logs = (home / "jobs").glob("*/attempts/*/logs/0-worker/0.stdout.log")
     assert [path.read_text() for path in logs] == ["hello from 0\n"] * 2
-    assert paislurm("logs", "--attempt", "0", "demo", "worker-0").stdout == "hello from 0\n"
+    assert paislurm("logs", "--attempt", "1", "demo", "worker-0").stdout == "hello from 0\n"
 
 
 @pytest.mark.slow("a whole job, or two")
@@ -102,7 +102,7 @@ def test_follow_continues_with_the_next_attempt(tmp_path: Path) -> None:
     text = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", 'test "$FC_FRAMEWORK_ATTEMPT_ID" = 1')
     done = paislurm("submit", job_file(tmp_path, text + "jobRetryCount: 1\n"), "--backend", "local", "--follow")
     assert (done.returncode, done.stdout) == (0, "hello from 0\n" * 2)
-    assert "attempt 1 of" in done.stderr
+    assert "attempt 2 of" in done.stderr
 
 
 def test_without_a_monitor_each_attempt_submits_the_next_one(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_without_a_monitor_each_attempt_submits_the_next_one(tmp_path: Path) -> 
     wait_until(lambda: '"kind": "ended"' in journal.read_text(), "the end of the last attempt", 60)
     kinds = [json.loads(line)["kind"] for line in journal.read_text().splitlines()]
     assert kinds == ["created", "intent", "submitted", "retry", "intent", "submitted", "ended"]
-    assert "attempt 1 has been submitted" in (journal.parent / "attempts/0/slurm.log").read_text()
+    assert "attempt 2 has been submitted" in (journal.parent / "attempts/0/slurm.log").read_text()
 
 
 def test_ctrl_c_does_not_stop_the_job_and_cancel_does(tmp_path: Path) -> None:

@@ -151,8 +151,8 @@ def test_a_running_attempt_shows_how_the_previous_one_ended() -> None:
     again = view([task(0, "RUNNING")], reason=None, attempts=(retry,), attempt=1)
     rows = shown(World(polled=True, job=again), State(page="job", job=JOB))
     assert rows[:2] == [
-        "train  RUNNING  job 1234  attempt 1  submitted 1h ago",
-        "attempt 0 ended: task worker-1 failed with status 3; retry 1 of 2",
+        "train  RUNNING  job 1234  attempt 2  submitted 1h ago",
+        "attempt 1 ended: task worker-1 failed with status 3; retry 1 of 2",
     ]
     rows = shown(World(polled=True, job=replace(again, attempts=(), attempt=0)), State(page="job", job=JOB))
     assert not any("ended" in row for row in rows)

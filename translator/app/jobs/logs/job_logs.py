@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ....plural import attempt_name
 from .selection import STREAMS, attempt_logs
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class JobLogs:
         self._schedule = ReadSchedule(len(self._of.logs), self._total)
         self._numbers = {(log.role, log.index): number for number, log in enumerate(self._of.logs)}
         if self._selection.all_attempts or attempt > self._known.attempt:
-            self._session.say(f"attempt {attempt} of {self._folder.name}")
+            self._session.say(f"{attempt_name(attempt)} of {self._folder.name}")
 
     def print_new(self, *, everything: bool = False) -> bool:
         """Print new output, and continue with the next attempt if any; return whether anything was printed.

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ....errors import Diagnostic, NotFoundError
+from ....plural import attempt_name
 from ..selecting import is_pattern, last_job, select
 from .task_log import LogFolder, TaskLog
 
@@ -73,7 +74,7 @@ def attempt_logs(
     With `may_come`, a missing task attempt is no error: the attempt or its tasks have just started.
     """
     if not folder.attempt(attempt).is_dir():
-        message = f"{folder.name} has no attempt {attempt}; the last one is {known.attempt}"
+        message = f"{folder.name} has no {attempt_name(attempt)}; the last one is {known.attempt + 1}"
         raise NotFoundError(Diagnostic(code="E522", message=message))
     chosen_tasks = chosen(known.roles, selection.tasks)
     roles = {role.name: role for role, _ in chosen_tasks}
@@ -101,8 +102,11 @@ def _begin(folder: JobFolder, logs: Sequence[TaskLog], selection: LogSelection) 
 def _check_task_attempt(folder: JobFolder, logs: Sequence[TaskLog], selection: LogSelection, wanted: int) -> None:
     there = {number for each in logs for number in each.attempts()}
     if there and wanted not in there:
-        which, numbers = " ".join(selection.tasks) or folder.name, ", ".join(map(str, sorted(there)))
-        message = f"{which} has no task attempt {wanted}; it has {numbers}"
+        which, numbers = (
+            " ".join(selection.tasks) or folder.name,
+            ", ".join(str(number + 1) for number in sorted(there)),
+        )
+        message = f"{which} has no {attempt_name(wanted, 'task')}; it has {numbers}"
         raise NotFoundError(Diagnostic(code="E522", message=message))
 
 

@@ -70,7 +70,7 @@ def test_the_newest_attempt_of_a_retried_task_is_shown(run: Runner, folder: JobF
         print_to(folder, 0, text, retry=retry)
         assert run("logs", JOB, "worker-0").out == text
     for retry, text in texts.items():
-        assert run("logs", JOB, "worker-0", "--task-attempt", str(retry)).out == text
+        assert run("logs", JOB, "worker-0", "--task-attempt", str(retry + 1)).out == text
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"bb" * 40]), max_size=9), st.integers(1, 12), st.booleans())
@@ -108,7 +108,7 @@ def test_missing_output_is_explained_by_the_job_status(run: Runner, slurm: FakeB
         (["worker-2"], "E521", "it has worker-0 to worker-1"),
         (["worker-"], "E521", "worker-"),
         (["boss"], "E521", "boss"),
-        (["--attempt", "3"], "E522", "the last one is 0"),
+        (["--attempt", "3"], "E522", "the last one is 1"),
     ],
 )
 def test_unknown_tasks_and_roles_are_not_found(run: Runner, argv: list[str], code: str, says: str) -> None:
@@ -122,15 +122,15 @@ def test_an_unknown_task_attempt_lists_the_existing_ones(
 ) -> None:
     print_to(folder, 0, "first")
     said = run("logs", JOB, "worker-0", "--task-attempt", "3", *options)
-    assert (said.code, "E522: worker-0 has no task attempt 3; it has 0\n" in said.err) == (5, True)
+    assert (said.code, "E522: worker-0 has no task attempt 3; it has 1\n" in said.err) == (5, True)
     retry = folder.log(0, ROLES[0], 1, 2, "stdout")
     retry.parent.mkdir(parents=True, exist_ok=True)
     retry.write_text("again", encoding="utf-8")
-    assert f"{JOB} has no task attempt 1; it has 0, 2\n" in run("logs", JOB, "--task-attempt", "1", *options).err
+    assert f"{JOB} has no task attempt 2; it has 1, 3\n" in run("logs", JOB, "--task-attempt", "2", *options).err
 
 
 def test_an_attempt_of_a_task_not_yet_started_is_not_an_error(run: Runner) -> None:
-    assert "no output yet" in run("logs", JOB, "--task-attempt", "1").err
+    assert "no output yet" in run("logs", JOB, "--task-attempt", "2").err
 
 
 def test_a_role_name_may_look_like_a_task_name() -> None:
@@ -280,6 +280,7 @@ def test_one_file_for_both_streams_is_shown_once(run: Runner, folder: JobFolder)
     ("options", "says"),
     [
         (("--since", "yesterday"), "'yesterday' is no time: it is 10m"),
+        (("--attempt", "0"), "expected the number of an attempt or `all`, found '0'"),
         (("--attempt", "-1"), "expected the number of an attempt or `all`, found '-1'"),
         (("--batch", "--since", "1h"), "--batch can only be used with"),
         (("--stderr", "--runtime"), "--runtime cannot be used with"),
@@ -307,4 +308,4 @@ def test_all_attempts_are_shown_in_sequence(run: Runner, folder: JobFolder) -> N
         print_to(folder, 0, f"attempt {attempt}\n", attempt=attempt)
     said = run("logs", JOB, "worker-0", "--attempt", "all")
     assert said.out == "attempt 0\nattempt 1\n"
-    assert said.err.splitlines() == [f"attempt 0 of {JOB}", f"attempt 1 of {JOB}"]
+    assert said.err.splitlines() == [f"attempt 1 of {JOB}", f"attempt 2 of {JOB}"]
