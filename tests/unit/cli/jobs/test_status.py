@@ -63,7 +63,7 @@ def test_a_waiting_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFold
         ["job", ME],
         ["state", "WAITING"],
         ["reason", "Resources: other jobs use the resources that it requests"],
-        ["attempt", "0"],
+        ["attempt", "1"],
         ["slurm", "job 7, PENDING, Resources"],
     ]
     for pattern in (r"since +\d{4}-\d\d-\d\d ", "advice +set a shorter time limit", "worker-1  WAITING( +-){6}$"):
