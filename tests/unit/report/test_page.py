@@ -103,7 +103,7 @@ def test_the_page_is_private_and_complete(jobs: Path, run: Runner) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     words = words_of(path)
     expected = (
-        "node gpu-07 was lost", "Transient: retried without using the budget", "left out from then on: gpu-07",
+        "node gpu-07 was lost", "Transient: retried without using the budget", "Left out from then on: gpu-07",
         "Waited for: Resources", "ContainerSigKillReceived", "torch.OutOfMemoryError", "nccl 21028, 21029", "10.0.4.8",
         "learning_rate", "#SBATCH --job-name=resnet-a100",
     )  # fmt: skip
