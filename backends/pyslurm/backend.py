@@ -15,7 +15,7 @@ from paislurm.translator.errors import BackendError, Diagnostic, UnreachableErro
 
 from ..base import JobId
 from ..hostlist import expand
-from ..runner import Completed, environment_of_process
+from ..runner import Completed, credentials, environment_of_process
 from ..slurm.backend import SlurmBackend, one_component
 from ..slurm.commands import is_federated
 from ..slurm.output import Row, text
@@ -138,7 +138,8 @@ class PyslurmBackend(SlurmBackend):
         """Return the answer of `child.py`. Raises UnusableError, and for an error of Slurm that of its programs."""
         argv = (self._python(), str(CHILD), name)
         try:
-            done = self._helper.run(argv, stdin=json.encode(arguments).decode(), timeout=CALL_SECONDS)
+            token = credentials(("pyslurm",), self._environment())
+            done = self._helper.run(argv, stdin=json.encode(arguments).decode(), env=token, timeout=CALL_SECONDS)
         except UnreachableError as error:
             if error.diagnostics[0].code != "E501":
                 raise

@@ -17,6 +17,7 @@ from paislurm.translator.errors import UnreachableError
 from paislurm.translator.files.private import open_private, remove
 
 from ..bounded_run import TooLongError, run_bounded
+from ..runner import become, without_token
 from . import errors
 from .openssh import no_new_keys, scanned_key, socket_path
 
@@ -109,7 +110,7 @@ class ProgramTransport:
         """Replace this process by `ssh`, which inherits terminal and signals."""
         self._open()
         argv = ["ssh", "-tt" if terminal else "-T", *self._options(SHARED), self._address.host, line]
-        os.execvp("ssh", argv)  # noqa: S606 - the words are ours
+        become(argv, without_token(os.environ))
 
     def _run_over_connection(
         self, before: Sequence[str], after: Sequence[str], stdin: bytes, timeout: float, **options: Any
@@ -217,8 +218,9 @@ def _found_no_connection(status: int, stdout: bytes, stderr: bytes) -> bool:
 
 
 def _without_prompts() -> dict[str, str]:
-    """Return the environment without DISPLAY and askpass: ssh cannot open a window to prompt."""
-    return {**{name: value for name, value in os.environ.items() if name != "DISPLAY"}, "SSH_ASKPASS_REQUIRE": "never"}
+    """Return the environment without DISPLAY and askpass, so that ssh opens no window, and without Slurm's token."""
+    own = without_token(os.environ)
+    return {**{name: value for name, value in own.items() if name != "DISPLAY"}, "SSH_ASKPASS_REQUIRE": "never"}
 
 
 def _quoted(text: str) -> str:

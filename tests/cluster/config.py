@@ -120,6 +120,7 @@ def write_etc(instance: Instance) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600 if path.name in ("shadow", "slurmdbd.conf") else 0o644)
         path.write_text(text)
-    key = instance.etc / "munge.key"
-    key.touch(mode=0o400)
-    key.write_bytes(os.urandom(128))
+    for name in ("munge.key", "jwt.key"):
+        key = instance.etc / name
+        key.touch(mode=0o400)
+        key.write_bytes(os.urandom(128))

@@ -28,7 +28,10 @@ OVER = TOOL / "over_tree.sh"
 PATIENCE = 600
 """Seconds for what is made inside a tree; building pyslurm takes 50, and more where others compute, too."""
 
-DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurm-client", "munge", "mariadb-server", "iproute2", "mount", "procps")
+DAEMONS = (
+    "slurmctld", "slurmd", "slurmdbd", "slurm-client", "slurm-wlm-jwt-plugin", "munge", "mariadb-server", "iproute2",
+    "mount", "procps",
+)  # fmt: skip
 OF_PAISLURM = ("click", "jinja2", "platformdirs", "pydantic", "rich", "yaml")
 TOOLS = (
     "bsdutils", "charliecloud", "curl", "environment-modules", "faketime", "gcc", "git", "libc6-dev", "libopenmpi-dev",

@@ -1,4 +1,4 @@
-"""A controller that holds few jobs, and a partition that accepts none from the login node."""
+"""A controller that holds few jobs and takes tokens, and a partition that accepts no job from the login node."""
 
 from __future__ import annotations
 
@@ -51,3 +51,25 @@ def test_a_partition_that_accepts_no_job_from_here_is_explained(site: Site, fold
     job = site.described(folder, "there", role("w", 1, "true"), "{slurm: {partition: elsewhere}}")
     done = job.paislurm("submit", "there.yaml")
     assert (done.returncode, "there.yaml:" in done.stderr, "(AllocNodes)" in done.stderr) == (4, True, True)
+
+
+def test_a_token_authenticates_the_commands_and_stays_out_of_the_job(site: Site, folder: Path) -> None:
+    """With it srun could not start the tasks. Slurm answers neither a forged nor an expired token: the job goes on."""
+    asked = ["scontrol", "token", "username=alice"]
+    token, over = (
+        site.administrator.admin([*asked, f"lifespan={seconds}"]).strip().removeprefix("SLURM_JWT=")
+        for seconds in (LONGEST * 4, 1)
+    )
+    command = f"env | grep -c '^SLURM_JWT=' || echo up; until [ -e {folder}/go ]; do sleep 0.2; done"
+    job = site.submit(folder, role("w", 1, command), env={"SLURM_JWT": token})
+    job.wait_for("up", "0-w/0")
+    for other in (f"{token[:-9]}forgotten", over):
+        job.more = {"SLURM_JWT": other}
+        shown = job.status()
+        assert (shown["state"], bool(shown["backend_error"])) == ("RUNNING", True)
+        assert job.paislurm("cancel", job.name).returncode == 6
+    (folder / "go").touch()
+    job.more = {"SLURM_JWT": token}
+    assert job.over()[:2] == ("SUCCEEDED", 0)
+    held = [path for path in job.home.rglob("*") if path.is_file() and token.encode() in path.read_bytes()]
+    assert (held, token in job.log("0-w/0")) == ([], False)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from paislurm.backends.runner import JWT, JWT_HINT, has_expired
+
 from ..errors import Diagnostic, UsageError
-from ..monitor.job_files import used
+from ..monitor.job_files import is_nearly_spent, used
 from ..monitor.loop import Monitor
 from ..monitor.notify import NotificationSender
 from ..monitor.polling.call_log import MONITOR, Call
@@ -70,7 +72,11 @@ def run_monitor(session: Session, site: str | None = None, *, once: bool = False
             if mine:
                 worked = True
                 if _work(session, monitor, once=once):
-                    return None
+                    if not has_expired(session.environment):
+                        return None
+                    # With the lock, it would keep out a monitor that has another token.
+                    _log(session, f"{JWT} has expired: this monitor ends. {JWT_HINT}, and call `paislurm monitor`")
+                    break
         if (worked and (once or not monitor.needs_monitor())) or (not worked and not monitor.needs_monitor()):
             break
         if lock.problem != problem:
@@ -145,7 +151,7 @@ def _work(session: Session, monitor: Monitor, *, once: bool) -> bool:
         if once:
             monitor.step()
         else:
-            spent = monitor.run()
+            spent = monitor.run(spent=lambda: is_nearly_spent() or has_expired(session.environment))
         monitor.finish()
     except OSError as error:
         _log(session, f"another monitor has the lock, or it cannot be written: {error}")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
+from paislurm.backends.runner import environment_of_process, without_token
+
 from ..state.records import Notified
 from .job_site import OLDEST_SECONDS, JobSite, due_notifications
 
@@ -90,7 +92,8 @@ class NotificationSender:
     def _start(self, folder: JobFolder, notification: Notification, site: JobSite) -> None:
         try:
             process = Popen(
-                site.notifier, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, cwd="/", start_new_session=True
+                site.notifier, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, cwd="/",
+                env=without_token(environment_of_process()), start_new_session=True,
             )  # fmt: skip
         except OSError:
             self._postpone(notification.key)

@@ -15,7 +15,8 @@ start_up() {
   if [[ ${BASH_ENV-} ]]; then
     export PAISLURM_BASH_ENV=$BASH_ENV
   fi
-  unset -v BASH_COMPAT BASH_ENV ENV EUID PS4 TMOUT UID 2>/dev/null
+  # With the submitting shell's SLURM_JWT, srun cannot reach nodes, and the commands would get it.
+  unset -v BASH_COMPAT BASH_ENV ENV EUID PS4 SLURM_JWT TMOUT UID 2>/dev/null
   # For a run by hand, which has no recorded umask.
   if [[ ${1-} != --* ]]; then
     PSL_UMASK=$(umask)

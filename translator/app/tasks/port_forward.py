@@ -105,12 +105,12 @@ def run_forward(session: Session, found: PortForward) -> None:
     available.
     """
     if is_remote(session.store.find(found.name, user=session.user).history().backend):
-        from paislurm.backends.runner import become
+        from paislurm.backends.runner import become, without_token
         from paislurm.backends.ssh.openssh import no_new_keys
 
         session.say(f"open {found.url}; press Ctrl-C to stop")
         program, *words = found.argv
-        become([program, *no_new_keys(), *words], session.environment)
+        become([program, *no_new_keys(), *words], without_token(session.environment))
     from .forwarder import forward
 
     forward(found, lambda: session.say(f"open {found.url} on this machine; press Ctrl-C to stop"), session.say)
