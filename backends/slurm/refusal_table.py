@@ -76,7 +76,8 @@ REFUSALS = (
         r"(?:submission failed|allocation failure): Access/permission denied",
         "partition",
         "write another `partition` under `extras.slurm`, or submit on another machine: `scontrol show partition NAME` "
-        "lists those from which it accepts jobs (AllocNodes), and its users",
+        "lists those from which it accepts jobs (AllocNodes), its users, and whether it requires a `reservation` "
+        "(ReqResv)",
     ),
     _refusal(
         r"Invalid account or account/partition",
@@ -110,7 +111,8 @@ REFUSALS = (
     _refusal(
         r"CPU count (?:per node can ?not be satisfied|specification invalid)|Requested more tasks than available",
         "cpus-per-task",
-        "write a smaller `cpu`; see the CPUs of nodes with `sinfo -o '%N %c'`",
+        "write a smaller `cpu`; see the CPUs of nodes with `sinfo -o '%N %c'`. If `scontrol show partition` has "
+        "MaxMemPerCPU, a job gets more CPUs for more memory: write a smaller `memoryMB`",
     ),
     _refusal(
         r"Invalid (?:preferred )?feature specification",

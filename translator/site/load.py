@@ -88,6 +88,10 @@ def _check_partitions(profile: Site, collector: DiagnosticCollector) -> None:
         if not name or not name.isprintable() or any(char.isspace() or char in "\"'\\,#" for char in name):
             message = f"expected the name of a partition, found {name!r}"
             collector.add("E453", ("partitions", name), message, key=True)
+        for position, shape in enumerate(listed[name].nodes):
+            if shape.gpu_types and (shape.gpus or shape.gpu_type):
+                message = "`gpuTypes` cannot be used with `gpus` and `gpuType`: write all GPUs under one of them"
+                collector.add("E453", ("partitions", name, "nodes", position, "gpuTypes"), message, key=True)
     named: list[tuple[Path, str | None]] = [(("defaultPartition",), profile.default_partition)]
     named += [
         (("virtualClusters", name, "partition"), each.partition) for name, each in profile.virtual_clusters.items()

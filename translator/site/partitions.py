@@ -73,6 +73,8 @@ class Partition(StrictModel):
     """The accounts that the partition accepts. Default: all."""
     allow_qos: tuple[SbatchText, ...] | None = None
     """The QOS that the partition accepts. Default: all."""
+    requires_reservation: Boolean = False
+    """Whether the partition accepts only jobs with a reservation (ReqResv of Slurm)."""
 
     _name: str = PrivateAttr(default="")
 

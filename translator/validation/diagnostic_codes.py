@@ -141,7 +141,7 @@ PLANNING = {
     "E422": "no time limit, although the site requires one",
     "E423": "a role or a job over the limits of its account or QOS",
     "E424": "more nodes than the partition allows a job",
-    "E425": "an account or a QOS that the partition refuses",
+    "E425": "an account or a QOS that the partition refuses, or no reservation",
     "E426": "a container runtime that is not on the nodes",
     "E427": "a time limit above that of the account or the QOS",
     "E467": "a job setting that the site profile locks",

@@ -189,6 +189,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
 
 
+IN_DIGITS = "write it in digits, without a unit"
 _WHOLE = re.compile(r"-?\d{1,10}", re.ASCII)
 """A whole number in quotes. YAML reads one of hundreds of digits as text, without quotes."""
 _AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i|i?b(?:ytes?)?)?", re.IGNORECASE)
@@ -203,8 +204,10 @@ def hint_at_value(key: str, what: str, value: object) -> str:
         return f"remove the quotes: `{value.strip()}`"
     if isinstance(value, str) and "number" in what and key.endswith("MB") and (hint := _in_mib(value)):
         return hint
-    if isinstance(value, str) and "number" in what and "<%" in value:
+    if isinstance(value, str) and "number" in what and ("<%" in value or "$" in value):
         return "expressions apply to commands; for one number in several places use a YAML anchor: `&n 4`, then `*n`"
+    if isinstance(value, str) and what.startswith("a whole number") and re.search("[A-Za-z]", value):
+        return IN_DIGITS
     if isinstance(value, (bool, int, float)) and what.startswith(("text", "a name")):
         return "add quotes"
     if value is None:

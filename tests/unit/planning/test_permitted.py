@@ -25,6 +25,7 @@ partitions:
   long:
     nodes: [{count: 1, cpus: 16, memoryMB: 100000, gpus: 4, gpuType: a100, features: [a100], gres: []}]
     allowAccounts: [extra]
+  reserved: {requiresReservation: true, timeLimit: "1"}
 defaultPartition: normal
 """
 NAMES = """
@@ -41,7 +42,7 @@ reservations: [course]
 infiniband: {adapters: [mlx5_0], constraint: ib, gres: "hca:1"}
 nodeTypes: {A: {gpuType: a100}, H: {gpuType: h100}}
 """
-KNOWS_NAMES_ALONE = "partitions: {normal: {}, long: {}}\n"
+KNOWS_NAMES_ALONE = "partitions: {normal: {}, long: {}, reserved: {}}\n"
 ONE = {"w": role(1, 0)}
 
 
@@ -73,6 +74,8 @@ def refused(roles: dict[str, Any], extras: dict[str, Any], profile: str = NODES 
          "partition long refuses the account 'research'; it accepts extra", "`account: extra`"),
         ({"account": "extra", "qos": "tiny"}, "E425", "qos",
          "partition normal refuses the QOS 'tiny'; it accepts high, normal", "`qos: high`"),
+        ({"partition": "reserved"}, "E425", "partition", "partition reserved accepts only jobs with a reservation",
+         "write `reservation: NAME`"),
         ({"time": "1-01:00:00"}, "E403", "time", "(1-00:00:00)",
          "write `time: 1-00:00:00` under extras.slurm, or less; partition long permits this time"),
         ({"time": "13:00:00"}, "E427", "time",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.protocol.extras_slurm import time_limit
-from paislurm.translator.validation.schema_errors import hint_at_time, hint_at_value
+from paislurm.translator.validation.schema_errors import IN_DIGITS, hint_at_time, hint_at_value
 
 NUMBER = "a whole number"
 
@@ -23,8 +23,8 @@ NUMBER = "a whole number"
         ("1T", "write `1048576`: the unit is MiB"),
         ("8192", "remove the quotes: `8192`"),
         ("9" * 400, ""),
-        ("much", ""),
-        ("GB", ""),
+        ("much", IN_DIGITS),
+        ("GB", IN_DIGITS),
         (2.5, ""),
     ],
 )
@@ -33,7 +33,7 @@ def test_memory_with_a_unit_gets_a_hint(value: object, hint: str) -> None:
 
 
 def test_a_unit_in_another_value_gets_no_memory_hint() -> None:
-    assert hint_at_value("gpu", NUMBER, "2GB") == ""
+    assert hint_at_value("gpu", NUMBER, "2GB") == IN_DIGITS
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def _names(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
 
 
 def _in_partition(job: Job, asked: Asked) -> Iterator[Diagnostic]:
-    """Yield diagnostics for an account or a QOS that the partition refuses."""
+    """Yield diagnostics for an account or a QOS that the partition refuses, and for a missing reservation."""
     partition = asked.partition
     rows = (
         ("account", "account", asked.account, partition.allow_accounts),
@@ -157,6 +157,10 @@ def _in_partition(job: Job, asked: Asked) -> Iterator[Diagnostic]:
             path, of_site = _path(job, asked, option)
             message = f"partition {partition.name} refuses the {what} {name!r}; it accepts {_listed(allowed)}"
             yield Diagnostic(code="E425", message=message, path=path, hint=_hint(option, name, allowed, of_site))
+    if partition.requires_reservation and not asked.named.get("reservation"):
+        message = f"partition {partition.name} accepts only jobs with a reservation"
+        hint = "write `reservation: NAME` or another `partition` under extras.slurm; `scontrol show res` lists them"
+        yield Diagnostic(code="E425", message=message, path=_path(job, asked, "partition")[0], hint=hint)
 
 
 def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:

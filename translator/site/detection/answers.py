@@ -98,7 +98,7 @@ class Parsed(Struct, frozen=True, kw_only=True):
 def parse(answers: Answers) -> Parsed:
     """Parse all output."""
     config = slurm_config(answers.config)
-    found = partition_records(answers.partitions)
+    found = partition_records(answers.partitions, config)
     ephemeral = port_range(answers.ephemeral_ports)
     node = probe(answers.probe)
     return Parsed(

@@ -71,12 +71,16 @@ _REQUIRES_TIME = "require_timelimit"
 
 
 class SlurmConfig(Struct, frozen=True, kw_only=True):
-    """The settings of slurm.conf for the profile. `ports` are ranges on which Slurm listens, ends included."""
+    """The settings of slurm.conf for the profile. `ports` are ranges on which Slurm listens, ends included.
+
+    `memory_limits` as `memory_limits` returns them.
+    """
 
     name: str = ""
     version: str = ""
     mpi_default: str = ""
     kill_wait: int = 0
+    memory_limits: tuple[int, int] = (0, 0)
     has_accounting: bool = False
     enforced: frozenset[str] = frozenset()
     """The associations that Slurm enforces at submission: `associations`, `limits`, `qos`."""
@@ -95,12 +99,21 @@ def slurm_config(text: str) -> SlurmConfig:
         version=str(slurm_version(found.get("SLURM_VERSION", "")) or ""),
         mpi_default=found.get("MpiDefault", ""),
         kill_wait=number(found.get("KillWait", "")),
+        memory_limits=memory_limits(found),
         has_accounting=bool(storage) and not storage.endswith("/none"),
         enforced=_enforced(found.get("AccountingStorageEnforce", "")),
         requires_time=_REQUIRES_TIME in found.get("JobSubmitPlugins", "").replace("job_submit/", "").split(","),
         scheduler=_scheduler(found),
         ports=tuple(each for each in ranges if each is not None),
     )
+
+
+def memory_limits(found: Mapping[str, str]) -> tuple[int, int]:
+    """Return the most memory in MiB for a job on a node, and for each of its CPUs; 0 means no bound.
+
+    Source: slurm.conf(5), MaxMemPerNode and MaxMemPerCPU: one of them counts, that of the partition first.
+    """
+    return number(found.get("MaxMemPerNode", "")), number(found.get("MaxMemPerCPU", ""))
 
 
 def _scheduler(found: Mapping[str, str]) -> Scheduler:

@@ -45,6 +45,8 @@ def _on_partitions(parsed: Parsed, site: Site) -> Iterator[str]:
         if away * _MANY > partition.node_count:
             are = verb(away, "is", "are")
             yield f"{record.name}: {away} of {counted(partition.node_count, 'node')} {are} currently down or drained."
+        if bound := record.max_memory_per_cpu:
+            yield f"{record.name}: jobs get at least a CPU for each {bound} MiB of memory (MaxMemPerCPU)."
         if not record.is_up:
             yield f"{record.name}: the partition is currently not up."
     several = [node for node in parsed.nodes if len(node.gpu_types) > 1]

@@ -15,7 +15,7 @@ from paislurm.translator.site.detection.config import (
     records,
     slurm_config,
 )
-from paislurm.translator.site.detection.nodes import Gres, gres, nodes, partition_records
+from paislurm.translator.site.detection.nodes import Gres, gres, nodes, partition_records, with_nodes
 from paislurm.translator.site.partitions import Account, Amounts, Qos, Shape
 from paislurm.translator.site.profile import Ports, Scheduler
 
@@ -239,6 +239,28 @@ def test_features_and_other_resources_of_a_node() -> None:
     assert (found.shape.features, found.shape.gres) == (("ib", "v100"), ("fs:lustre:1", "hca:2"))
     (many,) = nodes(node("p", "Gres=(null)", "Gres=nvme:2T"))
     assert (many.shape.features, many.shape.gres) == ((), None), "a profile has no numbers that long"
+
+
+@pytest.mark.parametrize(
+    ("partition", "config", "memory"),
+    [
+        ("MaxMemPerCPU=1000", "MaxMemPerNode = 5000", 8000),
+        ("MaxMemPerNode=UNLIMITED", "MaxMemPerCPU = 500", 4000),
+        ("MaxMemPerNode=3000", "MaxMemPerCPU = 500", 3000),
+        ("MaxMemPerNode=UNLIMITED", "MaxMemPerNode = 5000", 5000),
+        ("MaxMemPerNode=UNLIMITED", "MaxMemPerNode = UNLIMITED", 100000),
+    ],
+)
+def test_the_memory_of_a_node_is_what_its_cpus_allow(partition: str, config: str, memory: int) -> None:
+    """Slurm refuses a job that would need more CPUs than the node has."""
+    (record,) = partition_records(f"{PARTITION.format('a')} {partition}\n", slurm_config(config + "\n"))
+    (shape,) = with_nodes(record, nodes(node("a", "RealMemory=1000", "RealMemory=100000"))).nodes
+    assert shape.memory_mib == memory
+
+
+def test_a_partition_for_jobs_with_a_reservation_is_recognized() -> None:
+    text = "".join(f"{PARTITION.format(name)} ReqResv={name}\n" for name in ("NO", "YES"))
+    assert [with_nodes(record, ()).requires_reservation for record in partition_records(text)] == [False, True]
 
 
 def test_allowed_accounts_and_qos_of_a_partition_are_parsed() -> None:
