@@ -48,7 +48,7 @@ KEPT = ("SLURM_CONF",)
 JWT = "SLURM_JWT"
 """The variable that authenticates Slurm's clients. sbatch copies it into the job, where the runtime removes it.
 
-Source: Slurm's page on JWT; observed on 22.05, 24.11 and 26.05.
+Source: Slurm's page on JWT; observed on 22.05 and 24.11, not on 26.05.
 """
 
 JWT_HINT = f"set {JWT} to another one, for example by `export $(scontrol token)`"
@@ -56,7 +56,7 @@ JWT_HINT = f"set {JWT} to another one, for example by `export $(scontrol token)`
 CLIENTS = frozenset(("sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "scrontab", "sinfo", "squeue"))
 """The programs that get the token. srun and sstat cannot reach nodes with one, and srun passes it on to its step.
 
-Source: observed on 22.05, 24.11 and 26.05.
+Source: observed on 22.05 and 24.11; 26.05: "auth/jwt is not supported for use with srun".
 """
 
 NOT_CONNECTED = "(connect failure)"

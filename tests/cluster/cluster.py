@@ -6,6 +6,7 @@ Run it by path, as root: `tests/cluster/cluster.py --help`.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -195,6 +196,21 @@ class Cluster:
     def start_daemon(self, name: str) -> None:
         """Start the daemon again and wait until it answers."""
         daemons.start(self.instance, name)
+
+    def lose_state(self, settings: str = "") -> None:
+        """Let the controller lose all its records, as after a crash of its disk; it starts with these settings.
+
+        The nodes end what it does not know, and jobs get the numbers of earlier ones.
+        """
+        state, conf = self.instance.folder / "state", self.instance.etc / "slurm" / "slurm.conf"
+        before = conf.read_text()
+        with boot.locked(self.instance):
+            self.stop_daemon("slurmctld", crash=True)
+            shutil.rmtree(state)
+            state.mkdir()
+            conf.write_text(before + settings)
+            self.start_daemon("slurmctld")
+            conf.write_text(before)
 
     def node_states(self) -> dict[str, str]:
         return boot.node_states(self.instance)

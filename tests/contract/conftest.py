@@ -61,9 +61,15 @@ def clusters() -> Iterator[Callable[[str, Kind], Cluster]]:
 
 
 @pytest.fixture
-def site(request: pytest.FixtureRequest, clusters: Callable[[str, Kind], Cluster]) -> Site:
-    """The cluster that the case is for, of the kind that its module names, with the profile that this has for it."""
-    kind: Kind = getattr(request.module, "KIND", USUAL)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """The kind of site that the module of a case names."""
+    found: Kind = getattr(request.module, "KIND", USUAL)
+    return found
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest, clusters: Callable[[str, Kind], Cluster], kind: Kind) -> Site:
+    """The cluster that the case is for, of this kind, with the profile that its module has for it."""
     if request.param == "site":
         if kind != USUAL:
             pytest.skip("needs a site of another kind")

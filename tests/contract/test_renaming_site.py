@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import time
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.children import child
-from tests.cluster.boot import locked
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
 from tests.cluster.kinds import KINDS
 from tests.cluster.processes import wait_until
@@ -133,11 +131,7 @@ def test_a_cancel_spares_the_job_that_has_got_the_number(site: Site, folder: Pat
     try:
         with child(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as cancel:
             wait_until((folder / "scancel.asked").exists, "scancel", LONGEST)
-            with locked(cluster.instance):
-                cluster.stop_daemon("slurmctld", crash=True)
-                shutil.rmtree(cluster.instance.folder / "state")
-                (cluster.instance.folder / "state").mkdir()
-                cluster.start_daemon("slurmctld")
+            cluster.lose_state()
             # Slurm's times are whole seconds: a job of the same second could be the one that is cancelled.
             wait_until(lambda: time.time() > submitted + 1, "the next second")
             assert job.number in (site.run(*other).stdout.strip() for _ in range(int(job.number)))

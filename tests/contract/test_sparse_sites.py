@@ -6,7 +6,6 @@ Its nodes have no getent, its GPUs no device files and another name, and one nod
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ import pytest
 from paislurm.translator.monitor.job_status import LOST_SECONDS
 from paislurm.translator.monitor.verdict import REUSED_SECONDS
 from paislurm.translator.site.load import load_site
-from tests.cluster.boot import locked
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role
 from tests.cluster.kinds import KINDS
 from tests.cluster.processes import wait_until
@@ -127,16 +125,7 @@ def grow_older(job: Job, seconds: int) -> None:
 def lost(site: Site, job: Job) -> Iterator[None]:
     """Let the controller of a cluster lose its records while a job runs, as after a crash of its disk."""
     cluster = site.administrator
-    conf = cluster.instance.etc / "slurm" / "slurm.conf"
-    before = conf.read_text()
-    with locked(cluster.instance):
-        # The nodes kill what it does not know.
-        cluster.stop_daemon("slurmctld", crash=True)
-        shutil.rmtree(cluster.instance.folder / "state")
-        (cluster.instance.folder / "state").mkdir()
-        conf.write_text(f"{before}FirstJobId={job.number}\n")
-        cluster.start_daemon("slurmctld")
-        conf.write_text(before)
+    cluster.lose_state(f"FirstJobId={job.number}\n")
     for result in job.path.glob("attempts/*/result.json"):
         result.unlink()
     yield
