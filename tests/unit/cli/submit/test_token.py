@@ -78,7 +78,7 @@ def test_clients_alone_get_the_token(here: Path) -> None:
     assert [path for path in files if known.encode() in path.read_bytes()] == []
 
 
-@pytest.mark.parametrize("name", [*CLIENTS, *OTHERS])
+@pytest.mark.parametrize("name", [*sorted(CLIENTS), *OTHERS])
 def test_a_retry_has_the_token_of_its_caller(here: Path, name: str) -> None:
     """The environment that is kept of the submit has none."""
     known = token(600)
