@@ -45,7 +45,7 @@ grant_retry() {
 grant_transient_retry() {
   local task=$1 used=${PSL_TRANSIENTS[$1]-0}
   if ((used >= PSL_MAX_TRANSIENT_RETRIES)); then
-    PSL_LIMIT_REACHED[$task]="$PSL_MAX_TRANSIENT_RETRIES transient retries"
+    PSL_LIMIT_REACHED[$task]="$PSL_MAX_TRANSIENT_RETRIES transient "
     return 1
   fi
   PSL_TRANSIENTS[$task]=$((used + 1))
@@ -58,7 +58,7 @@ grant_transient_retry() {
 grant_limited_retry() {
   local limit=${PSL_TASK_RETRIES[$1]} task=$2 used=${PSL_BUDGET_USED[$2]-0}
   if ((limit == -2 && used >= PSL_MAX_RESTARTS)); then
-    PSL_LIMIT_REACHED[$task]="$PSL_MAX_RESTARTS retries"
+    PSL_LIMIT_REACHED[$task]="$PSL_MAX_RESTARTS "
     return 1
   fi
   if ((limit >= 0 && used >= limit)); then
@@ -151,11 +151,11 @@ take_from_slot() {
 
 # explain_limit TASK: add to PSL_EXPLANATION the limit that prevents another retry of the task.
 explain_limit() {
-  local limit=${PSL_LIMIT_REACHED[$1]-}
-  case $limit in
+  local most=${PSL_LIMIT_REACHED[$1]-}
+  case ${most%% *} in
     '') ;;
-    '0 '*) PSL_EXPLANATION+=' and is not retried, because the site allows no retries' ;;
-    '1 '*) PSL_EXPLANATION+=" after ${limit%ies}y, the most that the site allows" ;;
-    *) PSL_EXPLANATION+=" after $limit, the most that the site allows" ;;
+    0) PSL_EXPLANATION+=' and is not retried, because the site allows no retries' ;;
+    1) PSL_EXPLANATION+=" after ${most}retry, the most that the site allows" ;;
+    *) PSL_EXPLANATION+=" after ${most}retries, the most that the site allows" ;;
   esac
 }
