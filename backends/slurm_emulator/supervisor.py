@@ -145,6 +145,9 @@ class _Supervisor:
             with contextlib.suppress(OSError):
                 self.record(state, status=max(code, 0), number=max(-code, 0))
                 return
+            if not self._folder.is_dir():
+                # Its owner has removed the job.
+                return
             # While this process runs, the job does not count as lost. Retry until the disk has room.
             if signal.sigtimedwait((signal.SIGTERM,), 1):
                 return

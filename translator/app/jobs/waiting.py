@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from ...view.job import JobView
     from ..session import Session
 
-FIRST_TICK, TICK, EAGER_SECONDS = 0.05, 0.5, 2.0
-"""Seconds between two looks at first and later; for how long they come often, also after each new output."""
-"""Seconds between two checks of files: few at first, because a job may start, print or end at once."""
+FIRST_TICK, TICK, EAGER = 0.05, 0.5, 40
+"""Seconds between two checks of files: few at first, because a job may start, print or end at once.
+
+If they print, so many come often, at first and after each new output.
+"""
 MAX_INTERVAL = 10.0
 CUT_SECONDS, MAX_LOGS = 120, 500
 """Seconds for which a cut is followed by polls of a waiting process, and the number of logs that may show it."""
@@ -100,7 +102,7 @@ def wait_for_ends(
     pauses = _Pauses(JobSites(session) if max_age is None else max_age, shortest, explain)
     gc.enable()
     ends: dict[str, JobView | NotFoundError] = {}
-    tick, eager_until = FIRST_TICK, time.monotonic() + EAGER_SECONDS
+    tick, eager = FIRST_TICK, EAGER if between is not None else 0
     try:
         # A command that shows logs reports the next attempt itself.
         attempts = [ReportedAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
@@ -119,14 +121,15 @@ def wait_for_ends(
                 else:
                     waiter.fetch()
             if _show_news(between, progress, len(ends)):
-                eager_until = time.monotonic() + EAGER_SECONDS
+                eager = EAGER
             if first and ends:
                 break
             if waiting:
                 if time.monotonic() >= until:
                     raise _time_is_up([waiter.name for waiter in waiting], len(folders), timeout)
                 time.sleep(tick)
-                tick = FIRST_TICK if time.monotonic() < eager_until else min(TICK, 2 * tick)
+                eager -= 1
+                tick = FIRST_TICK if eager > 0 else min(TICK, 2 * tick)
     except KeyboardInterrupt:
         raise _interrupted([folder.name for folder in folders if folder.name not in ends]) from None
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,14 @@ def test_without_reserved_space_the_end_is_recorded_when_space_is_free(runs: Run
     assert not runs.observe(job_id).final
     full.unlink()
     assert (runs.end(job_id).state, runs.end(job_id).status) == ("FAILED", 3)
+
+
+def test_a_supervisor_ends_when_its_job_was_removed(runs: Runs) -> None:
+    job_id = runs.submit(UNTIL_GO + "exit 3")
+    supervisor = int(fill_disk_of(runs, job_id)[0].suffix[1:])
+    shutil.rmtree(runs.home / "local" / job_id)
+    (runs.work(job_id) / "go").touch()
+    wait_until(lambda: processes.process(supervisor) is None, "the end of the supervisor")
 
 
 def test_a_job_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:
