@@ -28,6 +28,7 @@ class SubmitOptions(NamedTuple):
     wait: bool
     follow: bool
     sweep: tuple[str, ...]
+    failed: str | None
     yes: bool
     after: tuple[str, ...]
     dry_run: bool
@@ -40,6 +41,8 @@ class SubmitOptions(NamedTuple):
             raise click.UsageError("--follow cannot be used with --json: use --wait --json")
         if self.follow and self.sweep:
             raise click.UsageError("--follow cannot be used with --sweep: `paislurm list --group` shows a sweep")
+        if self.failed is not None and not self.sweep:
+            raise click.UsageError("--failed needs the --sweep whose failed jobs are submitted again")
         if self.host is not None and self.backend not in (None, "slurm"):
             raise click.UsageError(f"--host cannot be used with --backend {self.backend}")
         if self.test_only and (self.sweep or self.wait or self.follow or self.dry_run):
@@ -85,6 +88,14 @@ _OPTIONS = (
         metavar="NAME=VALUES",
         shell_complete=candidates.assignments,
         help="Submit a job for each value of a parameter: 1,2,5 or 1..5 or 0..1..0.25. Repeat it for all combinations.",
+    ),
+    click.option(
+        "--failed",
+        is_flag=False,
+        flag_value="any",
+        metavar="[CAUSE]",
+        shell_complete=candidates.causes,
+        help="Submit the failed jobs of the sweep again; CAUSE is out-of-memory, timeout or an exit code above 0.",
     ),
     click.option("--yes", is_flag=True, help="Confirm a sweep of more than 100 jobs."),
     click.option(

@@ -26,6 +26,7 @@ class SweepUses(UseCases):
         file: JobFile,
         *values: str,
         after: Sequence[AnyJob] = (),
+        failed: str | None = None,
         dry_run: bool = False,
         many: bool = True,
         each: Callable[[Submitted], None] = lambda _: None,
@@ -33,9 +34,10 @@ class SweepUses(UseCases):
     ) -> Sweep:
         """Submit a job for each combination of values, and return the sweep with the `names` of all its jobs.
 
-        `values` are such as "lr=0.1,0.01", "seed=1..5" or "lr=0..1..0.25". Existing jobs of the sweep are kept. `each`
-        is called with each submitted job. Raises UsageError for invalid values, and unless `many` for more than 100
-        jobs. The other arguments and errors are those of `submit` of jobs. If a job cannot be submitted, the error
+        `values` are such as "lr=0.1,0.01", "seed=1..5" or "lr=0..1..0.25". Existing jobs of the sweep are kept,
+        but those that `failed` for a cause are submitted again: "any", "out-of-memory", "timeout" or an exit code.
+        `each` is called with each submitted job. Raises UsageError for invalid values, and unless `many` for more than
+        100 jobs. The other arguments and errors are those of `submit` of jobs. If a job cannot be submitted, the error
         contains the number of submitted jobs; the same call submits the others.
         """
         from ..submit.after import jobs_before
@@ -46,6 +48,7 @@ class SweepUses(UseCases):
             self._session,
             source_of(file, options),
             values,
+            failed=failed,
             dry_run=dry_run,
             after=jobs_before(self._session, words),
             yes=many,

@@ -41,7 +41,7 @@ def sweep_command(session: Session, source: Source, options: SubmitOptions) -> i
             print_result(submitted.text)
 
     sweep = session.sweeps.submit(
-        source, *options.sweep, after=options.after, dry_run=dry_run, many=options.yes, each=say
+        source, *options.sweep, after=options.after, failed=options.failed, dry_run=dry_run, many=options.yes, each=say
     )
     if not as_json:
         for each in sweep.submitted if dry_run else ():
@@ -60,7 +60,7 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
     if present or not dry_run:
         log(f"see: paislurm list --group {sweep.group}")
     if sweep.present and not sweep.submitted:
-        log("to submit all of them again under other names, add `--suffix TEXT`")
+        log("to submit all of them again under other names, add `--suffix TEXT`; the failed ones alone, `--failed`")
 
 
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:

@@ -94,6 +94,11 @@ def backends(_: Context, __: Parameter, word: str) -> list[CompletionItem]:
     return items(("slurm", "pyslurm", "auto", "local"), word)
 
 
+def causes(_: Context, __: Parameter, word: str) -> list[CompletionItem]:
+    """Return the causes of failures that have names."""
+    return items(("any", "out-of-memory", "timeout"), word)
+
+
 def codes_and_files(context: Context, _: Parameter, word: str) -> list[CompletionItem]:
     """Return matching exit codes, their names and states of Slurm, and files."""
     words = session_of(context).compiler.exit_words(context.params.get("site"))

@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ....errors import PaislurmError
+from ....errors import Diagnostic, PaislurmError, UsageError
 from ....files.names import JOB_FILE
 from ....files.reading import read_end
 from ....monitor.job_status import NEVER_TAKEN
 from ....monitor.poll import open_job
 from ....monitor.reconcile import REFUSED
+from ....monitor.retry import DEADLINE, OUT_OF_MEMORY
 from ....state.address import newest, parse
 from ....state.job_folder import JobFolder
+from ....state.parsed import parse_int
 from ...jobs.refresh import refresh_all
 from ...jobs.selecting import jobs_of_group
 from ..masking import kept_text
 from ..place import place_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ....monitor.poll import View
     from ....state.history import History
@@ -42,11 +44,32 @@ class Group(Struct, frozen=True, kw_only=True):
     missing: tuple[tuple[Prepared, Place], ...]
 
 
-def group_of(session: Session, jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name: str) -> Group:
+CAUSES = {"any": None, "out-of-memory": OUT_OF_MEMORY, "timeout": DEADLINE}
+"""The causes of failures that have names, with their exit codes."""
+
+
+def is_failed(cause: str) -> Callable[[History], bool]:
+    """Return whether a job failed for a cause: a name in CAUSES, or an exit code. Raises UsageError for another one."""
+    code = CAUSES.get(cause, parse_int(cause))
+    if code is None and cause not in CAUSES:
+        hint = f"write {', '.join(CAUSES)} or an exit code; the job file goes before `--failed`"
+        raise UsageError(Diagnostic(code="E547", message=f"--failed {cause}: unknown cause", hint=hint))
+    return lambda known: (
+        known.ended is not None and known.ended.state == "FAILED" and code in (None, known.ended.exit_code)
+    )
+
+
+def group_of(
+    session: Session,
+    jobs: Sequence[Prepared],
+    points: Sequence[Mapping[str, str]],
+    name: str,
+    again: Callable[[History], bool],
+) -> Group:
     """Return the sweep of these jobs; `name` is the name of the job file.
 
-    A job exists if the same file was submitted for the same point and reached the backend, whatever its end. Raises
-    all errors of the missing jobs together.
+    A job exists if the same file was submitted for the same point and reached the backend, whatever its end, except
+    those to submit `again`. Raises all errors of the missing jobs together.
     """
     present: list[str] = []
     missing: list[tuple[Prepared, Place]] = []
@@ -56,9 +79,10 @@ def group_of(session: Session, jobs: Sequence[Prepared], points: Sequence[Mappin
     for job, point in zip(jobs, points, strict=True):
         view = found.get(job.name)
         if view is not None and dict(view.history.sweep) == dict(point) and _has_text(view.folder, job):
-            present.append(view.folder.name)
             group = group or view.history.group
-            continue
+            if not again(view.history):
+                present.append(view.folder.name)
+                continue
         try:
             missing.append((replace(job, sweep=dict(point)), place_for(session, job.name)))
         except PaislurmError as error:

@@ -17,7 +17,7 @@ from ...input.source import Source
 from ..prepare import prepare
 from ..result import EndedSubmission, Submitted, SubmittedJob
 from ..submit import described, leave_behind, say_next, take
-from .group import group_of
+from .group import group_of, is_failed
 from .values import points
 
 if TYPE_CHECKING:
@@ -89,21 +89,24 @@ def submit_sweep(
     *,
     dry_run: bool,
     after: tuple[Dependency, ...] = (),
+    failed: str | None = None,
     yes: bool = False,
     say: Callable[[Submitted], None] = lambda _: None,
 ) -> Sweep:
     """Submit a job for each point of a sweep unless it exists, and call `say` with each submitted job.
 
-    Raises UsageError for more than MANY without `yes`. Other errors contain the number of submitted jobs.
+    Jobs that `failed` for this cause are submitted again. Raises UsageError for more than MANY without `yes`. Other
+    errors contain the number of submitted jobs.
     """
     found = points(words, own={name for name, _ in source.parameters})
     if len(found) > MANY and not (yes or dry_run):
         message = f"the sweep has {len(found)} jobs, more than {MANY}"
         raise UsageError(Diagnostic(code="E582", message=message, hint="use `--yes` to submit all of them"))
+    again = is_failed(failed) if failed is not None else lambda _: False
     sources = [_source(source, point, ending) for point, ending in zip(found, endings(found), strict=True)]
     jobs = prepare(session, sources, keep=not dry_run, after=after)
     name = jobs[0].compiled.job.name.removesuffix(sources[0].suffix.removeprefix(source.suffix))
-    group = group_of(session, jobs, found, name)
+    group = group_of(session, jobs, found, name, again)
     submitted = _submit(session, group, dry_run=dry_run, say=say)
     return Sweep(
         group=group.name,

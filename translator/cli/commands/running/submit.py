@@ -44,7 +44,8 @@ def command(session: Session, source: Source, options: SubmitOptions) -> int:
     options on the command line override them. Secrets are read again from their source, or from --secrets.
 
     --sweep submits a group of jobs, each with a different suffix to its name; jobs that exist already are not
-    submitted again. A job with --after is submitted when the other jobs have ended, including their retries.
+    submitted again, unless they failed and --failed is given. A job with --after is submitted when the other jobs
+    have ended, including their retries.
 
     --test-only shows when Slurm would start the job if it were submitted now, or why it would wait. It calls `sbatch
     --test-only` and sinfo. A job that Slurm would reject is an error, as without the option.

@@ -252,3 +252,39 @@ def test_failures_are_grouped_by_their_cause_and_last_words(
     # A member that has ended is among those of its unfinished sweep.
     watched = [json.loads(line) for line in run("watch", "--once", "--json").out.splitlines()]
     assert sorted(line["state"] for line in watched) == ["FAILED"] * 6 + ["WAITING"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "again"),
+    [
+        ("--failed", [1, 2, 3]),
+        ("--failed=out-of-memory", [1]),
+        ("--failed=timeout", [2]),
+        ("--failed=3", []),
+        ("--failed=255", [3]),
+    ],
+)
+def test_failed_jobs_are_submitted_again_by_cause(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path, cause: str, again: list[int]
+) -> None:
+    for seed, code in enumerate((-1200, -1004, 255, 0, -210), 1):
+        assert run("submit", job, "--sweep", f"seed={seed}").code == 0
+        outcome = "succeeded" if code == 0 else "failed"
+        if code != -210:
+            finish(JobFolder(path=surroundings / f"{ME}~train-seed{seed}"), slurm, outcome=outcome, exit_code=code)
+    words = ("submit", job, "--sweep", "seed=1..6", "--json", cause)
+    shown = json.loads(run(*words, "--dry-run").out)
+    document = json.loads(run(*words).out)
+    names = [f"{ME}~train-seed{seed}@2" for seed in again] + [f"{ME}~train-seed6"]
+    assert [each["name"] for each in document["jobs"]] == names == [each["name"] for each in shown["jobs"]]
+    assert (document["group"], len(document["present"])) == ("train", 5 - len(again))
+    members = jobs_of_group(Store(surroundings.parent), "train", user=ME)
+    assert {folder.name for folder in members} == {*document["present"], *names}
+    assert json.loads(run(*words).out)["jobs"] == []
+
+
+def test_failed_needs_a_sweep_and_a_cause(run: Runner, job: str, slurm: FakeBackend) -> None:
+    run("submit", job, "--failed").ends(2, "--failed needs the --sweep")
+    run("submit", "--sweep", "lr=1", "--failed", job).ends(2)
+    run("submit", job, "--sweep", "lr=1", "--failed", "weather").ends(2, "--failed weather: unknown cause", "timeout")
+    assert not slurm.submissions
