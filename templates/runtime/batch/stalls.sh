@@ -219,12 +219,14 @@ describe_wait() {
   local part here='' functions=''
   for part in ${PSL_STALL_SIGN[$1]//,/ }; do
     if [[ ${part%%:*} == "${2%%:*}" && $part != *'*'* ]]; then
-      here+=", ${part#*:}"
-      [[ $part != *@* || $2 != *@* ]] || functions+=", ${part#*:}"
+      name_place "${part#*:}"
+      here+=", $PSL_PLACE"
+      [[ $part != *@* || $2 != *@* ]] || functions+=", $PSL_PLACE"
     fi
   done
   part=${2#*:} here=${functions:-$here}
-  PSL_DESCRIBED="is in ${here:2}, and the others in ${part%'*'*}"
+  name_place "${part%'*'*}"
+  PSL_DESCRIBED="is in ${here:2}, and the others in $PSL_PLACE"
 }
 
 # describe_common_waits: set PSL_DESCRIBED to the functions of frameworks, and the libraries that

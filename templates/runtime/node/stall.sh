@@ -16,8 +16,9 @@ declare -A PSL_PARENT_OF=() PSL_PROCESS_STATE=() PSL_PROCESS_NAME=() PSL_TASK_OF
 # By "PROCESS THREAD" of threads that may be stuck: the kernel function. By process: where its first
 # thread waits. By pipe: the processes with a read end; by socket: its task.
 declare -A PSL_STUCK=() PSL_WAITS_IN=() PSL_PIPE_READERS=() PSL_SOCKET_TASK=()
-# By task: rank and words of the best finding, its processes, and the bytes that it has not read.
-declare -A PSL_RANK_OF=() PSL_FINDING=() PSL_PROCESSES_OF=() PSL_UNREAD=()
+# By task: rank and words of the best finding, its processes, the bytes that it has not read, and a
+# line for each of its connections.
+declare -A PSL_RANK_OF=() PSL_FINDING=() PSL_PROCESSES_OF=() PSL_UNREAD=() PSL_SOCKETS_OF=()
 # The lines of net/tcp, and the ports on which tasks listen, in hexadecimal.
 PSL_CONNECTIONS=() PSL_LISTENERS=' '
 
@@ -221,7 +222,9 @@ find_unread() {
   for line in ${PSL_CONNECTIONS[@]+"${PSL_CONNECTIONS[@]}"}; do
     read -r _ here there state queues _ _ _ _ socket _ <<<"$line"
     task_at["$here $there"]=${PSL_SOCKET_TASK[${socket:-0}]-}
-    case ${task_at["$here $there"]:+$state} in
+    task=${task_at["$here $there"]}
+    [[ ! $task ]] || describe_connection "$task" "$here" "$there" "$state" "$queues"
+    case ${task:+$state} in
       01) unread["$here $there"]=$((16#${queues#*:})) ;;
       0A) PSL_LISTENERS+="${here##*:} " ;;
     esac
@@ -237,6 +240,61 @@ find_unread() {
       note_finding "$task" 20 "has not read ${PSL_UNREAD[$task]} bytes that others have sent"
     fi
   done
+}
+
+# describe_connection TASK HERE THERE STATE QUEUES: note a connection of a task in words.
+# Source: proc(5), /proc/net/tcp; Linux, include/net/tcp_states.h.
+describe_connection() {
+  local from to words
+  name_address "$2" from
+  name_address "$3" to
+  case $4 in
+    01) words="$from connected to $to, bytes to send: $((16#${5%:*})), to read: $((16#${5#*:}))" ;;
+    02) words="$from connecting to $to" ;;
+    08) words="$from, closed by $to" ;;
+    0A) words="$from listening" ;;
+    *) return 0 ;;
+  esac
+  PSL_SOCKETS_OF[$1]+="$words"$'\n'
+}
+
+# name_address ADDRESS VARIABLE: set the variable to "10.0.0.1:80" for the hexadecimal address of
+# /proc/net/tcp, whose words have the order of bytes of the machine.
+name_address() {
+  local host=${1%:*} text='' k
+  if [[ ${#host} == 32 && ${host:0:24} == @(000000000000000000000000|0000000000000000FFFF0000) ]]; then
+    host=${host:24}
+  fi
+  if [[ ${#host} == 8 ]]; then
+    for k in 6 4 2 0; do
+      text+=${text:+.}$((16#${host:k:2}))
+    done
+  else
+    for k in 6 2 14 10 22 18 30 26; do
+      text+=${text:+:}${host:k:2}${host:k-2:2}
+    done
+    text="[${text,,}]"
+  fi
+  printf -v "$2" '%s:%s' "$text" "$((16#${1##*:}))"
+}
+
+# name_place PLACE: set PSL_PLACE to a place where a process waits, in words if it is a function of
+# the kernel for what programs often wait for.
+name_place() {
+  case $1 in
+    *[@+]* | running) PSL_PLACE=$1 ;;
+    do_wait | *wait_task*) PSL_PLACE='a wait for a child process' ;;
+    *sk_wait* | *wait_woken* | *skb_wait* | *recv* | inet_csk_accept)
+      PSL_PLACE='a wait for data of a connection'
+      ;;
+    *futex*) PSL_PLACE='a wait for a lock or another thread' ;;
+    *poll* | *select*) PSL_PLACE='a wait for an event' ;;
+    *pipe_r*) PSL_PLACE='a wait for input of a pipe' ;;
+    *pipe_w*) PSL_PLACE='a write to a pipe' ;;
+    *nanosleep*) PSL_PLACE='a sleep' ;;
+    0 | '') PSL_PLACE='a place that the kernel hides' ;;
+    *) PSL_PLACE=$1 ;;
+  esac
 }
 
 # waits_for_data TASK: succeed if a process of the task waits for data.
@@ -285,21 +343,30 @@ name_wait() {
   sign=${sign#,}
 }
 
-# write_stall_details: write what was read to a file for each task.
+# write_stall_details: write what was read to a file for each task: the finding, its processes, the
+# stacks of programs of Python and MPI, and its connections.
 write_stall_details() {
-  local task process role index
+  local task process role index state
   for task in "${!PSL_PROCESSES_OF[@]}"; do
     IFS=. read -r role index _ <<<"$task"
     {
-      printf '%s\n\nprocess parent state waits-in name\n' "${PSL_FINDING[$task]-nothing stands out}"
+      printf '%s\n\nprocesses:\n' "${PSL_FINDING[$task]-nothing stands out}"
       for process in ${PSL_PROCESSES_OF[$task]//,/ }; do
-        printf '%s %s %s ' "$process" "${PSL_PARENT_OF[$process]}" "${PSL_PROCESS_STATE[$process]}"
-        printf '%s %s\n' "${PSL_WAITS_IN[$process]-}" "${PSL_PROCESS_NAME[$process]}"
+        name_place "${PSL_WAITS_IN[$process]-}"
+        case ${PSL_PROCESS_STATE[$process]} in
+          R) state='runs' ;;
+          [Tt]) state='is stopped' ;;
+          Z) state='has ended, and its parent has not noticed it' ;;
+          D) state="is in $PSL_PLACE, which no signal ends" ;;
+          *) state="is in $PSL_PLACE" ;;
+        esac
+        printf '  %s, process %s, child of %s: %s\n' "${PSL_PROCESS_NAME[$process]}" "$process" \
+          "${PSL_PARENT_OF[$process]}" "$state"
       done
       for process in ${PSL_PROCESSES_OF[$task]//,/ }; do
         printf '%s' "${PSL_STACKS[$process]-}"
       done
-      printf '%s\n' ${PSL_CONNECTIONS[@]+"${PSL_CONNECTIONS[@]}"}
+      printf '\nconnections:\n%s' "${PSL_SOCKETS_OF[$task]-none$'\n'}"
     } >"$PSL_ATTEMPT_FOLDER/stall/${PSL_ROLE_FOLDER[role]}.$index.txt"
   done
 } 2>/dev/null

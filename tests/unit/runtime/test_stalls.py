@@ -143,7 +143,8 @@ def test_only_processes_of_users_are_looked_at(node: Path) -> None:
     assert found(node) == {"0.0": "0 0 102 bash:do_wait ", "0.1": "0 0 202 bash:do_wait "}
     details = (node / "stall/0-w.1.txt").read_text()
     assert details.startswith("nothing stands out\n")
-    assert "\n202 201 S do_wait bash\n" in details
+    assert "\n  bash, process 202, child of 201: is in a wait for a child process\n" in details
+    assert details.endswith("\nconnections:\nnone\n")
 
 
 @pytest.mark.parametrize(
@@ -218,6 +219,20 @@ def test_a_task_that_does_not_read_is_found(node: Path, waits: str, rank: int) -
     said = found(node)["0.1"].split(" ", 4)
     assert said[1] == str(rank)
     assert said[4] == ("has not read 300 bytes that others have sent" if rank else "")
+    details = (node / "stall/0-w.1.txt").read_text().partition("connections:\n")[2]
+    assert details == "127.0.0.1:4369 connected to 127.0.0.2:8738, bytes to send: 0, to read: 300\n"
+
+
+@pytest.mark.parametrize(
+    ("hexadecimal", "address"),
+    [
+        ("0100007F:1F90", "127.0.0.1:8080"),
+        ("0000000000000000FFFF00000100000A:0050", "10.0.0.1:80"),
+        ("000080FE00000000FF005450B6AD1DFE:0001", "[fe80:0000:0000:0000:5054:00ff:fe1d:adb6]:1"),
+    ],
+)
+def test_addresses_are_in_words(hexadecimal: str, address: str) -> None:
+    assert run('name_address "$1" place; echo "$place"', hexadecimal) == f"{address}\n"
 
 
 def test_nccl_is_asked_and_names_the_processes_behind(node: Path) -> None:
@@ -365,8 +380,8 @@ SAME = ("0 0 0 0 5 a:futex ", "0 1 0 0 6 a:futex ", "0 2 0 0 7 a:futex ", "1 0 0
             ["w-0", "w-1", "w-2", "s-0"],
             "w-0 hangs, w-1 hangs, w-2 hangs; as do 1 more",
         ),
-        ({2: "0 2 0 0 7 a:nanosleep "}, ["w-2"], "w-2 is in nanosleep, and the others in futex; 3 others wait"),
-        ({2: "0 2 0 0 7 a:nanosleep,b:x "}, ["w-2"], "w-2 is in nanosleep, and the others in futex; 3 others wait"),
+        ({2: "0 2 0 0 7 a:nanosleep "}, ["w-2"], "w-2 is in a sleep, and the others in a wait for a lock or another thread; 3 others wait"),
+        ({2: "0 2 0 0 7 a:nanosleep,b:x "}, ["w-2"], "w-2 is in a sleep, and the others in a wait for a lock or another thread; 3 others wait"),
         ({2: "0 2 0 0 7 a:futex,b:x "}, [], NOTHING),
         ({1: "0 1 0 0 6 a:poll ", 2: "0 2 0 0 7 a:nanosleep "}, [], NOTHING),
         (
@@ -378,12 +393,12 @@ SAME = ("0 0 0 0 5 a:futex ", "0 1 0 0 6 a:futex ", "0 2 0 0 7 a:futex ", "1 0 0
             {0: "0 0 0 0 5 a:F@libmpi,a:running+libmpi ", 1: "0 1 0 0 6 a:F@libmpi,a:running+libmpi ",
              2: "0 2 0 0 7 a:nanosleep "},
             ["w-2"],
-            "w-2 is in nanosleep, and the others in F@libmpi; 3 others wait",
+            "w-2 is in a sleep, and the others in F@libmpi; 3 others wait",
         ),
         (
             {0: "0 0 0 0 5 a:running+m.so ", 1: "0 1 0 0 6 a:running+m.so ", 2: "0 2 0 0 7 a:nanosleep "},
             ["w-2"],
-            "w-2 is in nanosleep, and the others in code that computes or waits in m.so; 3 others wait",
+            "w-2 is in a sleep, and the others in code that computes or waits in m.so; 3 others wait",
         ),
         (
             {0: "0 0 0 0 5 a:F@libmpi,a:running+libmpi ", 1: "0 1 0 0 6 a:F@libmpi,a:running+libmpi ",
