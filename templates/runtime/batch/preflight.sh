@@ -1,9 +1,9 @@
 # Check the nodes before any task starts. A bad node ends the attempt; the next one excludes it.
 
 # By node, why it is bad. PSL_BLAMED_BY_COMMANDS is set if commands of the job or the site have
-# decided so.
+# decided so; PSL_LACKING is the number of nodes on which a program of theirs does not exist.
 declare -A PSL_BAD_NODES=()
-PSL_BLAMED_BY_COMMANDS=''
+PSL_BLAMED_BY_COMMANDS='' PSL_LACKING=0
 # By node, "STATUS NUMBER LINE" of the commands that it has run.
 declare -A PSL_TRIED=()
 # Milliseconds by which the clocks of two nodes may differ.
@@ -115,6 +115,9 @@ blame_failed_nodes() {
     if ((status)); then
       PSL_BLAMED_BY_COMMANDS=1
       line=${line:-it printed nothing}
+      if ((status == 126 || status == 127)); then
+        PSL_LACKING=$((PSL_LACKING + 1))
+      fi
       blame_node "$node" "the preflight command ended with status $status: $line"
     fi
   done
@@ -153,6 +156,9 @@ end_by_bad_nodes() {
     all="$count of ${#waiting[@]} nodes, and none is excluded if most fail"
     if ((${#waiting[@]} == 1)); then
       all='the only node, which is not excluded'
+    fi
+    if ((PSL_LACKING == count)); then
+      die "a program of the preflight cannot be run, correct its path: $reason" 252 permanent
     fi
     die "the preflight fails on $all: $reason" 252 permanent
   fi

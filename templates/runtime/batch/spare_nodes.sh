@@ -18,9 +18,10 @@
 # The first attempt number of the tasks of this start, and the restarts so far in JSON.
 PSL_FIRST_RUN=0 PSL_RESTARTS=''
 # The nodes of the next start, by position in the placement, spare ones last; the lost nodes of
-# these positions, and when the loss was noticed. Whether a restart has failed, and whether the job
-# has lost this node.
+# these positions, and when the loss was noticed. Whether a restart has failed, whether the job has
+# lost this node, and a node that Slurm has not lost but on which a step did not start.
 PSL_NEXT_NODES=() PSL_LOST_NODES=() PSL_LOST_AT=0 PSL_NO_RESTART='' PSL_HEADLESS=''
+PSL_UNUSABLE_NODE=''
 # Exit status of the subshell before a restart.
 readonly PSL_RESTART_STATUS=8
 # How long a lost node may take to report that its tasks have ended, in seconds.
@@ -69,6 +70,17 @@ stop_for_restart() {
   done
 }
 
+# restart_after_failed_launch WHAT FAILURE NODE WORDS: stop all tasks to start them anew without the
+# node on which a step did not start, or without those that Slurm has lost meanwhile. Fail if other
+# nodes would not help, or if there are too few.
+restart_after_failed_launch() {
+  [[ $2 == *transient && $3 != "$SLURMD_NODENAME" ]] || return
+  PSL_UNUSABLE_NODE=$3
+  stop_for_restart && return
+  PSL_UNUSABLE_NODE=''
+  return 1
+}
+
 # note_lost_nodes: list the lost nodes for their tasks. Write to the same file, which NFS notices.
 note_lost_nodes() {
   local before
@@ -88,7 +100,7 @@ find_next_nodes() {
   mapfile -t names < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
   PSL_NEXT_NODES=() PSL_LOST_NODES=()
   for node in "${names[@]}"; do
-    if [[ " ${living[*]-} " != *" $node "* ]]; then
+    if [[ " ${living[*]-} " != *" $node "* || $node == "$PSL_UNUSABLE_NODE" ]]; then
       ((position >= ${#PSL_ADDRESS_OF[@]})) || PSL_LOST_NODES[position]=$node
     elif ((position >= ${#PSL_ADDRESS_OF[@]})); then
       spare+=("$node")

@@ -1,8 +1,8 @@
 # Divide the GPUs of a node so that each task gets those nearest to its CPUs.
 #
-# Tasks in the order of their CPUs take GPUs in the order of their NUMA domains. That needs the CPU
-# masks of the step's tasks on the node, which Slurm lists if it binds tasks, and a list of all GPUs
-# of the node. Otherwise the order of Slurm's list stays.
+# Each task takes GPUs of the NUMA domain of its CPUs; then tasks that lack some take those that are
+# left, in the order of their CPUs and of the domains. That needs the CPU masks of the step's tasks
+# on the node, which Slurm lists if it binds tasks, and a list of all GPUs of the node. Otherwise the order of Slurm's list stays.
 # Source: srun(1), SLURM_CPU_BIND_LIST; Linux, Documentation/ABI/testing/sysfs-bus-pci, numa_node;
 # CUDA programming guide, CUDA_DEVICE_ORDER: by default the fastest GPU is the first.
 
@@ -13,11 +13,11 @@ PSL_CPU_LIST=''
 # The result of find_domain_of_cpu.
 PSL_DOMAIN=''
 
-# take_nearest_gpus ROLE: sort the GPUs in `found`, and set `first` to the position of this task's
-# first one.
+# take_nearest_gpus ROLE: put the GPUs of the caller's task, which are at the position `first` of
+# `found`, at the beginning of `found`, and set `first` to 0.
 take_nearest_gpus() {
-  local item
-  local -a sorted=() tasks=()
+  local item domain
+  local -a free=() tasks=() given=()
   if ! find_gpu_domains "${found[@]}"; then
     PSL_GPU_DOMAINS=()
     return 0
@@ -27,13 +27,32 @@ take_nearest_gpus() {
   fi
   sort_tasks "$1" || return 0
   for item in "${found[@]}"; do
-    sorted[PSL_GPU_DOMAINS[item]]+=" $item"
+    free[PSL_GPU_DOMAINS[item]]+=" $item "
   done
-  read -ra found <<<"${sorted[*]}"
-  # Count the tasks before this one.
-  item=" ${tasks[*]} "
-  read -ra sorted <<<"${item%%" $((first / want)) "*}"
-  first=$((${#sorted[@]} * want))
+  for item in "${!tasks[@]}"; do
+    domain=$((item >> 16))
+    give_gpus "${free[domain]-}" ${tasks[item]}
+  done
+  for item in "${!tasks[@]}"; do
+    give_gpus "${free[*]-}" ${tasks[item]}
+  done
+  read -ra found <<<"${given[first / want]-}"
+  first=0
+}
+
+# give_gpus GPUS POSITION ...: give GPUs of this list that are free to the tasks that lack some.
+give_gpus() {
+  local position item domain
+  local -a have
+  for position in "${@:2}"; do
+    for item in $1; do
+      read -ra have <<<"${given[position]-}"
+      domain=${PSL_GPU_DOMAINS[item]}
+      if ((${#have[@]} < want)) && [[ ${free[domain]} == *" $item "* ]]; then
+        given[position]+=" $item" free[domain]=${free[domain]/ $item / }
+      fi
+    done
+  done
 }
 
 # find_gpu_domains NUMBER ...: fill PSL_GPU_DOMAINS. Fail unless these are all GPUs of the node.

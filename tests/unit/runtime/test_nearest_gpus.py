@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ORDERS = {
     "LUMI-G": "4,5,2,3,6,7,0,1",
     "Perlmutter": "3,2,1,0",
-    "DGX A100": "2,3,0,1,6,7,4,5",
+    "DGX A100": "3,2,1,0,7,6,5,4",
     "JUWELS Booster": "1,0,3,2",
     "DGX H100": "0,1,2,3,4,5,6,7",
     "GH200": "0,1,2,3",
@@ -83,10 +83,29 @@ def test_two_gpus_a_task(tmp_path: Path) -> None:
     assert [line.split(" ")[0] for line in found] == ["0,1", "4,5", "6,7", "2,3"]
 
 
+@pytest.mark.parametrize(
+    ("domains", "given"),
+    [
+        ((0, 1, 2, 3), "3,2,1,0"),
+        ((0, 0, 1, 2), "3,0,2,1"),  # a task of another domain's CPUs takes what is left: dealt out, it moved two more
+        ((3, 3, 3, 0), "0,1,2,3"),
+        ((1, 3, 1, 3), "2,0,3,1"),
+    ],
+)
+def test_a_task_has_the_gpu_of_its_own_domain_if_it_is_free(
+    tmp_path: Path, domains: tuple[int, ...], given: str
+) -> None:
+    """Nodes with four domains per socket (NPS4) have a GPU in each; here GPU 3 is in domain 0."""
+    machine = MACHINES["Perlmutter"]
+    share = machine.cpus // 4
+    masks = [mask(domain * share + 8 * domains[:task].count(domain), 8) for task, domain in enumerate(domains)]
+    assert lists(taken(tmp_path, machine, masks)) == given
+
+
 def test_several_ranks_of_a_task_have_masks_of_their_own(tmp_path: Path) -> None:
     masks = [mask(first, 8) for first in (112, 120, 0, 8)]
     found = taken(tmp_path, MACHINES["DGX A100"], masks, "PSL_RANKS_OF=(2) PSL_NODES_OF=('n0 n1 n1 n2')", want=4)
-    assert [line.split(" ")[0] for line in found] == ["6,7,4,5", "2,3,0,1"]
+    assert [line.split(" ")[0] for line in found] == ["4,5,6,7", "2,3,0,1"]
 
 
 PLAIN = [mask(0, 8), mask(8, 8), mask(16, 8), mask(24, 8)]

@@ -290,3 +290,18 @@ def test_clock_of_a_node(tmp_path: Path, shift: int, words: str) -> None:
     found = "\n".join(bash(code, cwd=tmp_path))
     assert (f"node n2: its clock is at least 8 s {words}" in found or "least 9 s" in found) == bool(words), found
     assert ("-1408" in found) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ((127, 127, 127, 126), "die a program of the preflight cannot be run, correct its path: node n"),
+        ((127, 0, 0, 0), "-1408 transient the preflight found bad nodes: node n1: the preflight command ended"),
+        ((127, 127, 127, 1), "die the preflight fails on 4 of 4 nodes, and none is excluded if most fail: node n"),
+    ],
+)
+def test_a_program_that_no_node_has_is_a_wrong_path(tmp_path: Path, statuses: tuple[int, ...], expected: str) -> None:
+    tried = "".join(f"PSL_TRIED[n{k + 1}]='{status} - no such file';" for k, status in enumerate(statuses))
+    blame = f"{tried} blame_failed_nodes\nend_by_bad_nodes"
+    found = bash(BATCH.replace("ask_for_preflight checks '@(gpu|disk|clock)'\nend_by_bad_nodes", blame), cwd=tmp_path)
+    assert expected in "\n".join(found)

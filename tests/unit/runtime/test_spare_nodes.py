@@ -61,6 +61,37 @@ def test_a_spare_node_takes_the_place_of_a_lost_one(tmp_path: Path, living: str,
     assert bash(tmp_path, code, LIVING=living).strip() == after
 
 
+@pytest.mark.parametrize(
+    ("living", "failure", "node", "after"),
+    [
+        (
+            "n1,n2,n3,n4,n5",
+            "-1402 transient",
+            "n2",
+            "n1 n4 n3 n5",
+        ),  # its slurmd is dead, and Slurm does not know it yet
+        ("n1,n3,n4,n5", "-1402 transient", "", "n1 n4 n3 n5"),
+        ("n1,n3,n4,n5", "-1402 transient", "n3", "n1 n4 n5"),
+        ("n1,n2,n3,n4,n5", "-1402 transient", "", "failed -1402"),
+        ("n1,n2,n3", "-1402 transient", "n2", "failed -1402"),
+        ("n1,n2,n3,n4,n5", "-1402 transient", "n1", "failed -1402"),  # the batch script runs there
+        ("n1,n3,n4,n5", "-1401 permanent", "", "failed -1401"),
+    ],
+)
+def test_a_launch_that_fails_is_a_loss_like_any_other(
+    tmp_path: Path, living: str, failure: str, node: str, after: str
+) -> None:
+    code = """
+        PSL_FAILED_LAUNCH=('role w' "$FAILURE" "$NODE" words) PSL_FAILED_LAUNCH_AT=1000
+        settle_failed_launch; echo "${#PSL_FAILED_LAUNCH[@]}"
+        if [[ $PSL_OUTCOME == restarting ]]; then
+          (end_start); source scratch/restart; echo ${SLURM_JOB_NODELIST//,/ }
+        else echo "$PSL_OUTCOME $PSL_OUTCOME_CODE"; fi
+    """
+    said = bash(tmp_path, code, LIVING=living, FAILURE=failure, NODE=node).splitlines()
+    assert said == ["0", after]
+
+
 def test_a_lost_batch_node_makes_the_script_end_the_slurm_job(tmp_path: Path) -> None:
     code = "on_node_loss 0 n1; PSL_STEP_RUNNING=(); end_start; cat lost-nodes"
     assert bash(tmp_path, code, LIVING="n2,n3,n4,n5").split() == ["scancel", "7", "n1"]
