@@ -15,7 +15,7 @@ from ..monitor.failure import usual_advice
 from ..monitor.status import backend_state, ended_at, expected_start_at, node_list, started_at
 from ..state.address import parse
 from ..state.kept_plan import kept_plan
-from ..state.result import read_stall
+from ..state.result import read_lost_nodes, read_stall
 from ..state.task_reports import read_scripts
 from ..times import aware, seconds_of
 from ..view.cost import job_cost
@@ -140,6 +140,7 @@ def job_view(
         retry_limit=known.retry_policy.retry_limit,
         failure=failure_of(session, view) if explain else None,
         stall=job_stall(view),
+        lost_nodes=() if view.job_status.ended else read_lost_nodes(view.folder.lost_nodes(known.attempt)),
         accepted=False if known.is_held_back or known.refused is not None else bool(known.job_id) or None,
         backend_state=backend_state(view) or None,
         backend_reason=(view.observation.reason if view.observation else "") or None,

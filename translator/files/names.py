@@ -14,7 +14,9 @@ MORE_MEMORY = "more-memory"
 CLAIM, OWNER = "claim", "owner"
 """The folder and the file with the id of the Slurm job that runs an attempt."""
 RESULT, STALL = "result.json", "stall.json"
+LOST_NODES = "lost-nodes"
+"""The nodes that a job with spare nodes has lost, separated by blanks."""
 STEPS, REPORTS = "srun", "tasks"
 """The folders of srun's messages and of the tasks' reports."""
-OF_ATTEMPT = (CLAIM, RESULT, BATCH_LOG, STEPS, STALL, REPORTS)
+OF_ATTEMPT = (CLAIM, RESULT, BATCH_LOG, STEPS, STALL, LOST_NODES, REPORTS)
 """What a batch script writes for the program: all of it is copied from a login node."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ..errors import Diagnostic, UsageError
+from ..errors import Diagnostic, Severity, UsageError
 from ..reading.document import path_text
 from ..reading.scalars import plain_value
 from ..validation.diagnostics import near_hint
@@ -133,8 +133,12 @@ def apply_overrides(
         diagnostics.append(Diagnostic(code="E309", message=f"the job's name {name!r}: expected {form}", path=path))
     root = dict(document.mapping(()))
     if parameters and not diagnostics:
-        root["parameters"] = {**own, **{key: value_of(text) for key, text in parameters.items()}}
-    if name is not None and not diagnostics:
+        values = {key: value_of(text) for key, text in parameters.items()}
+        root["parameters"] = {**own, **values}
+        diagnostics += (
+            _no_number(key, own[key]) for key, value in values.items() if _is_number(own[key]) > _is_number(value)
+        )
+    if name is not None and not any(each.severity is Severity.ERROR for each in diagnostics):
         root["jobName" if v1 else "name"] = name
     given = {**(document.secrets or {}), **secrets}
     if given and v1:
@@ -142,6 +146,17 @@ def apply_overrides(
     elif given:
         root["secrets"] = {**document.mapping(("secrets",)), **given}
     return replace(document, root=root), tuple(diagnostics)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _no_number(key: str, default: Value) -> Diagnostic:
+    """Return the warning of a value that is no number, where the job file has one."""
+    path = path_text(("parameters", key))
+    message = f"--set {key}: the value is no number, and that of the job file is {default}"
+    return Diagnostic(code="W343", message=message, path=path, hint=f"write a number, as in `--set {key}={default}`")
 
 
 def value_of(text: str) -> Value:

@@ -20,6 +20,7 @@ from ..files.names import (
     JOURNAL,
     LOGS,
     MORE_MEMORY,
+    LOST_NODES,
     OWNER,
     REPORTS,
     RESULT,
@@ -131,6 +132,9 @@ class JobFolder(Struct, frozen=True, kw_only=True):
 
     def stall(self, attempt: int) -> Path:
         return self.attempt(attempt) / STALL
+
+    def lost_nodes(self, attempt: int) -> Path:
+        return self.attempt(attempt) / LOST_NODES
 
     def reports(self, attempt: int) -> Path:
         """Return the folder of task reports, one file per node."""

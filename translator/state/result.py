@@ -186,3 +186,12 @@ def read_stall(path: Path) -> StallReport | None:
     except (OSError, CorruptDataError):
         return None
     return found if found.moved_at is None else None
+
+
+def read_lost_nodes(path: Path) -> tuple[str, ...]:
+    """Return the nodes without which a running job has started its tasks anew, in order; () if unreadable."""
+    try:
+        words = read_end(path, MAX_STALL_BYTES)[0].decode("ascii", errors="replace").split()
+    except OSError:
+        return ()
+    return tuple(filter(None, map(host_or_empty, dict.fromkeys(words))))

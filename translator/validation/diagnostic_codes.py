@@ -99,8 +99,9 @@ MEANING = {
     "W337": "a file of OpenPAI's runtime in a command",
     "W341": "a name or a size of protocol v1 that is not valid in v2",
     "W342": "an extra of protocol v1 that v2 gives a meaning",
+    "W343": "a parameter of the command line that is no number, but has one in the job file",
 }
-"""Source: PAI rest-server, semantic checks of jobs; E331 to W342 are protocol v1."""
+"""Source: PAI rest-server, semantic checks of jobs; E331 to W342 are protocol v1, W343 is ours."""
 
 SITE = {
     "E451": "an unknown key",

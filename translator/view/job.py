@@ -39,6 +39,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
     """Why the job failed."""
     stall: JobStall | None = None
     """The stall of a running job, or with which it has ended; None if its tasks moved, or without a stall guard."""
+    lost_nodes: tuple[str, ...] = ()
+    """The nodes after whose loss all tasks of the running job started anew on spare nodes."""
     accepted: bool | None = None
     """Whether the backend has accepted the last attempt; None if it is unknown."""
     backend_state: str | None = None
@@ -101,6 +103,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
         of_slurm = f" (Slurm: {self.backend_state})" if self.backend_state in ALLOCATED and not self.ended else ""
         yield "state", self.state_text + (" (between two attempts)" if last else of_slurm)
         yield "stalled", self._stall_text()
+        yield "restarted", f"after the loss of {', '.join(self.lost_nodes)}" if self.lost_nodes else ""
         yield "reason", self.reason or ""
         yield "since", format_time(self.waits_began_at)
         yield "group", self.group or ""

@@ -366,6 +366,7 @@ def answers(*lines: str) -> str:
     return f"begin; quiet 1061; at 1062 {words} 'asked 0'"
 
 
+ASLEEP = "w-2 is in a sleep, and the others in a wait for a lock or another thread; 3 others wait"
 SAME = ("0 0 0 0 5 a:futex ", "0 1 0 0 6 a:futex ", "0 2 0 0 7 a:futex ", "1 0 0 0 8 s:poll ")
 
 
@@ -380,8 +381,8 @@ SAME = ("0 0 0 0 5 a:futex ", "0 1 0 0 6 a:futex ", "0 2 0 0 7 a:futex ", "1 0 0
             ["w-0", "w-1", "w-2", "s-0"],
             "w-0 hangs, w-1 hangs, w-2 hangs; as do 1 more",
         ),
-        ({2: "0 2 0 0 7 a:nanosleep "}, ["w-2"], "w-2 is in a sleep, and the others in a wait for a lock or another thread; 3 others wait"),
-        ({2: "0 2 0 0 7 a:nanosleep,b:x "}, ["w-2"], "w-2 is in a sleep, and the others in a wait for a lock or another thread; 3 others wait"),
+        ({2: "0 2 0 0 7 a:nanosleep "}, ["w-2"], ASLEEP),
+        ({2: "0 2 0 0 7 a:nanosleep,b:x "}, ["w-2"], ASLEEP),
         ({2: "0 2 0 0 7 a:futex,b:x "}, [], NOTHING),
         ({1: "0 1 0 0 6 a:poll ", 2: "0 2 0 0 7 a:nanosleep "}, [], NOTHING),
         (

@@ -9,27 +9,35 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from ...state.job_folder import JobFolder
+from ...state.result import read_stall
 from .job_sites import JobSites
 from .listing import lines
 from .polling import BY_A_PERSON
+from .several import failure_named
 from .waiting import TICK, Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ...view.line import JobLine
     from ..session import Session
     from .listing import Found
 
 MIN_INTERVAL = 2.0
+MAX_NOTES = 50
+"""Most failed jobs whose logs are read."""
 
 
 class Poll(NamedTuple):
-    """The jobs, those that changed since the last poll, and why a backend did not answer, or ""."""
+    """The jobs, those that changed since the last poll, and why a backend did not answer, or "".
+
+    `notes` are by the name of a job: the stall of a running one, the last words of one that failed.
+    """
 
     found: list[JobLine]
     changed: list[JobLine]
     problem: str
+    notes: Mapping[str, str]
 
     @property
     def over(self) -> bool:
@@ -49,6 +57,7 @@ class JobLines:
         self._pace = Pace(0)
         self._max_age, self._later = BY_A_PERSON, JobSites(session).interval()
         self._seen: dict[str, JobLine] = {}
+        self._last_words: dict[str, str] = {}
 
     def poll(self, now: float, *, fresh: bool = False) -> Poll | None:
         """Return the states of the jobs; None if no poll is due. `now` is in seconds of any clock.
@@ -73,7 +82,18 @@ class JobLines:
             self._pace.due(now)
         changed = [line for line in shown if seen[line.name] != self._seen.get(line.name)]
         self._seen = seen
-        return Poll(shown, changed, "; ".join(found.problems))
+        notes = {line.name: note for line in shown if (note := self._note(line))}
+        return Poll(shown, changed, "; ".join(found.problems), notes)
+
+    def _note(self, line: JobLine) -> str:
+        """Return the stall of a running job, the last words of a failed one, "" for others."""
+        if line.state == "FAILED" and line.ended and line.readable:
+            if line.name not in self._last_words and len(self._last_words) < MAX_NOTES:
+                failure = failure_named(self._session, line.name)
+                self._last_words[line.name] = (failure.last_words or "") if failure else ""
+            return self._last_words.get(line.name, "")
+        stall = None if line.ended else read_stall(JobFolder(path=Path(line.folder)).stall(line.attempt))
+        return f"stalled: {stall.reason}" if stall else ""
 
 
 def watch(session: Session, names: Collection[str] = (), *, once: bool = False) -> Iterator[JobLine]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from .job_page import job_page
-from .jobs_page import fitting, job_rows, rows_of, rows_that_fit, short_name, totals
+from .jobs_page import fitting, job_rows, rows_of, rows_that_fit, short_name, totals, with_notes
 from .paint import ASCII, UNICODE, Brush
 from .state import Sight, chosen_job
 from .tasks import MARKS, tasks_per_row
@@ -69,7 +69,7 @@ def page(session: Session, world: World, state: State, brush: Brush, height: int
         if not world.polled:
             return [brush.line("loading jobs ...")]
         jobs = fitting(world.jobs, state)
-        rows = rows_of(jobs)
+        rows = rows_of(with_notes(jobs, world.notes))
         if not rows:
             return [brush.line("no matching job")]
         chosen = chosen_job(state, [row.name for row in rows])

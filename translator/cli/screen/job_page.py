@@ -58,6 +58,8 @@ def _head(session: Session, job: JobView, world: World, brush: Brush, now: int) 
     fits = sum(map(cell_len, (name[0], state[0], rest))) + 4 <= brush.width
     title = [brush.line(name, "  ", state, "  ", rest)] if fits else [brush.line(name), brush.line(state, "  ", rest)]
     lines = [*title, *brush.paragraph(job.reason or _last_end(job), 2)]
+    if job.stall is not None and not job.ended:
+        lines += brush.paragraph(f"stalled: {job.stall.reason}", 2, state_style("FAILED"))
     if world.progress is not None and world.progress.words:
         progress = world.progress
         failed = bool(progress.failed)

@@ -12,7 +12,7 @@ from .paint import counts_pieces, state_style
 from .tasks import MARKS, URGENCY, counts_of, filtered, urgent_first, window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.text import Text
 
@@ -89,7 +89,7 @@ def _rest(columns: Sequence[tuple[str, int]], width: int) -> int:
 def _row(
     session: Session, job: JobLine, columns: Sequence[tuple[str, int]], brush: Brush, now: int, *, chosen: bool
 ) -> Text:
-    style = state_style(job.state)
+    style = state_style("FAILED" if _is_stalled(job) else job.state)
     done = job.task_count if job.completed is None and job.state == "SUCCEEDED" else job.completed or 0
     begun = job.begun_at
     ran = elapsed_text(job.elapsed(now))
@@ -98,7 +98,7 @@ def _row(
             f"{'>' if chosen else ' '} {MARKS[job.state]} {short_name(session, job.name)}",
             "bold" if chosen else "",
         ),
-        "STATE": (job.state, style),
+        "STATE": ("STALLED" if _is_stalled(job) else job.state, style),
         "CODE": (number(job.exit_code), style if job.exit_code else ""),
         "ID": job.job_id or "-",
         "": brush.bar(done, job.task_count, BAR, failed=job.state == "FAILED"),
@@ -107,12 +107,24 @@ def _row(
         "ELAPSED/LIMIT": f"{ran}/{elapsed_text(job.time_limit)}" if job.time_limit else ran,
         "WHY": (job.reason or "", "dim"),
     }
-    if job.ended and job.state != "SUCCEEDED" and job.reason:
+    if ((job.ended and job.state != "SUCCEEDED") or _is_stalled(job)) and job.reason:
         columns = [*columns[:_BEFORE_CAUSE], ("WHY", _rest(columns[:_BEFORE_CAUSE], brush.width))]
         texts["WHY"] = (job.reason, style)
     pieces = [(texts[title], size) for title, size in columns]
     cells = [(text, size, "") if isinstance(text, str) else (text[0], size, text[1]) for text, size in pieces]
     return brush.columns(cells, style="reverse" if chosen else "")
+
+
+def with_notes(jobs: Iterable[JobLine], notes: Mapping[str, str]) -> list[JobLine]:
+    """Return jobs whose reasons begin with their notes, by name: the stall, or the last words of a failed task."""
+    return [
+        replace(job, reason="; ".join(filter(None, (notes[job.name], job.reason)))) if job.name in notes else job
+        for job in jobs
+    ]
+
+
+def _is_stalled(job: JobLine) -> bool:
+    return not job.ended and (job.reason or "").startswith("stalled: ")
 
 
 def _details(session: Session, job: JobLine, brush: Brush) -> list[Text]:

@@ -12,7 +12,7 @@ from .jobs_page import GROUP
 from .tasks import find, grid, moved, next_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ...app.jobs.progress import Progress
     from ...view.job import JobView
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 class World(Struct, frozen=True, kw_only=True):
     """The result of the last poll; `polled` is false before the first. `problem`: why states may be old.
 
+    `notes` are by the name of a job: the stall of a running one, the last words of one that failed.
     `job` is the open job; `usages` has the name of a job and the usage of its roles.
     """
 
     polled: bool = False
     jobs: tuple[JobLine, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
     job: JobView | None = None
     usages: tuple[str, tuple[Usage, ...]] = ("", ())
     progress: Progress | None = None

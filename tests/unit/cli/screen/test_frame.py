@@ -76,6 +76,16 @@ def test_a_failed_job_shows_its_reason_instead_of_a_bar(width: int) -> None:
     assert ("█" in failed, "██████████" in succeeded) == (False, True)
 
 
+@pytest.mark.parametrize("width", [80, 160])
+def test_a_stall_and_last_words_come_first(width: int) -> None:
+    jobs = (line("bert", "FAILED", reason="task w-0 failed"), line("gpt", "RUNNING"))
+    notes = {jobs[0].name: "KeyError: 3", jobs[1].name: "stalled: no task has moved for 1 min"}
+    failed, stalled = shown(World(polled=True, jobs=jobs, notes=notes), State(), width)[2:4]
+    assert failed.split("1234")[1].split() == ["KeyError:", "3;", "task", "w-0", "failed"]
+    assert stalled.split()[2] == "STALLED"
+    assert "stalled: no task has moved" in stalled
+
+
 def test_a_wide_window_shows_run_time_and_time_limit() -> None:
     jobs = (
         line("bert", "RUNNING", started_at=NOW - 754, time_limit=3600),
