@@ -52,6 +52,11 @@ class Advice(Struct, frozen=True, kw_only=True):
         """Return the advice with the id of a job in its commands."""
         return replace(self, look=self.look.replace("JOBID", job_id.partition(";")[0] or "JOBID"))
 
+    def with_memory(self, requested_mib: int) -> Advice:
+        """Return the advice after a lack of memory with what was requested, and half as much again to request."""
+        more = f"raise `memoryMB`, now {requested_mib}, to {requested_mib * 3 // 2} or more"
+        return replace(self, remedy=self.remedy.replace("raise `memoryMB`", more)) if requested_mib else self
+
 
 def retry_rule(row: ExitCode) -> str:
     """Return how a job with this exit code is retried. Source: OpenPAI retry policy."""

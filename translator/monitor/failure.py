@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..exit_codes.advice import BATCH, LINES, advice, chose_its_status, lacks_something, retry_rule
 from ..exit_codes.table import UNEXPLAINED, ExitTable, conditions
@@ -72,16 +71,10 @@ def job_failure(
     printed = last_lines if stream in OF_COMMANDS else ()
     if words and not any(line.endswith(words) for line in printed[-LINES:]):
         printed = (*printed, words)
-    said = advice(
-        code,
-        status,
-        kind=kind,
-        last_lines=printed if task is not None else last_lines,
-        workdir=command.workdir if command else "",
-    ).of_job(view.history.job_id)
-    if code == OUT_OF_MEMORY and memory_mib:
-        more = f"raise `memoryMB`, now {memory_mib}, to {memory_mib * 3 // 2} or more"
-        said = replace(said, remedy=said.remedy.replace("raise `memoryMB`", more))
+    place = command.workdir if command else ""
+    lines = printed if task is not None else last_lines
+    said = advice(code, status, kind=kind, last_lines=lines, workdir=place).of_job(view.history.job_id)
+    said = said.with_memory(memory_mib) if code == OUT_OF_MEMORY else said
     own = words.removeprefix(_ERROR) if words.startswith(_ERROR) else ""
     return JobFailure(
         task=task.name if task else None,

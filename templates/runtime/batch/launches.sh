@@ -118,13 +118,14 @@ note_failed_launch() {
   PSL_NEEDS_CLEANUP=1
 }
 
-# settle_failed_launch: end the job after the noted failed launch, once it is final, or start anew on
-# a spare node. If Slurm is ending the job, blame no node.
+# settle_failed_launch: end the job after the noted failed launch, once it is final, or start anew
+# on a spare node. If Slurm is ending the job, blame no node.
 settle_failed_launch() {
   ((PSL_NOW >= PSL_FAILED_LAUNCH_AT)) || return 0
   if [[ ! $PSL_OUTCOME ]]; then
-    restart_after_failed_launch "${PSL_FAILED_LAUNCH[@]}" ||  # only: spare
-      end_by_failed_launch ${PSL_FAILED_LAUNCH[@]+"${PSL_FAILED_LAUNCH[@]}"}
+    set -- ${PSL_FAILED_LAUNCH[@]+"${PSL_FAILED_LAUNCH[@]}"}
+    restart_after_failed_launch "$@" ||  # only: spare
+      end_by_failed_launch "$@"
   fi
   PSL_FAILED_LAUNCH=()
 }

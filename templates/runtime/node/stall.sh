@@ -223,7 +223,9 @@ find_unread() {
     read -r _ here there state queues _ _ _ _ socket _ <<<"$line"
     task_at["$here $there"]=${PSL_SOCKET_TASK[${socket:-0}]-}
     task=${task_at["$here $there"]}
-    [[ ! $task ]] || describe_connection "$task" "$here" "$there" "$state" "$queues"
+    if [[ $task ]]; then
+      describe_connection "$task" "$here" "$there" "$state" "$queues"
+    fi
     case ${task:+$state} in
       01) unread["$here $there"]=$((16#${queues#*:})) ;;
       0A) PSL_LISTENERS+="${here##*:} " ;;
@@ -245,25 +247,26 @@ find_unread() {
 # describe_connection TASK HERE THERE STATE QUEUES: note a connection of a task in words.
 # Source: proc(5), /proc/net/tcp; Linux, include/net/tcp_states.h.
 describe_connection() {
-  local from to words
+  local from to line
   name_address "$2" from
   name_address "$3" to
   case $4 in
-    01) words="$from connected to $to, bytes to send: $((16#${5%:*})), to read: $((16#${5#*:}))" ;;
-    02) words="$from connecting to $to" ;;
-    08) words="$from, closed by $to" ;;
-    0A) words="$from listening" ;;
+    01) line="$from connected to $to, bytes to send: $((16#${5%:*})), to read: $((16#${5#*:}))" ;;
+    02) line="$from connecting to $to" ;;
+    08) line="$from, closed by $to" ;;
+    0A) line="$from listening" ;;
     *) return 0 ;;
   esac
-  PSL_SOCKETS_OF[$1]+="$words"$'\n'
+  PSL_SOCKETS_OF[$1]+="$line"$'\n'
 }
 
 # name_address ADDRESS VARIABLE: set the variable to "10.0.0.1:80" for the hexadecimal address of
 # /proc/net/tcp, whose words have the order of bytes of the machine.
 name_address() {
   local host=${1%:*} text='' k
-  if [[ ${#host} == 32 && ${host:0:24} == @(000000000000000000000000|0000000000000000FFFF0000) ]]; then
-    host=${host:24}
+  # IPv4 in IPv6.
+  if [[ $host =~ ^0{16}(0{8}|FFFF0000)(.{8})$ ]]; then
+    host=${BASH_REMATCH[2]}
   fi
   if [[ ${#host} == 8 ]]; then
     for k in 6 4 2 0; do

@@ -2,7 +2,8 @@
 #
 # Each task takes GPUs of the NUMA domain of its CPUs; then tasks that lack some take those that are
 # left, in the order of their CPUs and of the domains. That needs the CPU masks of the step's tasks
-# on the node, which Slurm lists if it binds tasks, and a list of all GPUs of the node. Otherwise the order of Slurm's list stays.
+# on the node, which Slurm lists if it binds tasks, and a list of all GPUs of the node. Otherwise
+# the order of Slurm's list stays.
 # Source: srun(1), SLURM_CPU_BIND_LIST; Linux, Documentation/ABI/testing/sysfs-bus-pci, numa_node;
 # CUDA programming guide, CUDA_DEVICE_ORDER: by default the fastest GPU is the first.
 
@@ -17,7 +18,7 @@ PSL_DOMAIN=''
 # `found`, at the beginning of `found`, and set `first` to 0.
 take_nearest_gpus() {
   local item domain
-  local -a free=() tasks=() given=()
+  local -a free=() tasks=() shares=()
   if ! find_gpu_domains "${found[@]}"; then
     PSL_GPU_DOMAINS=()
     return 0
@@ -31,25 +32,25 @@ take_nearest_gpus() {
   done
   for item in "${!tasks[@]}"; do
     domain=$((item >> 16))
-    give_gpus "${free[domain]-}" ${tasks[item]}
+    give_gpus "${free[domain]-}" "${tasks[item]}"
   done
   for item in "${!tasks[@]}"; do
-    give_gpus "${free[*]-}" ${tasks[item]}
+    give_gpus "${free[*]-}" "${tasks[item]}"
   done
-  read -ra found <<<"${given[first / want]-}"
+  read -ra found <<<"${shares[first / want]-}"
   first=0
 }
 
-# give_gpus GPUS POSITION ...: give GPUs of this list that are free to the tasks that lack some.
+# give_gpus GPUS POSITIONS: give GPUs of this list that are free to the tasks that lack some.
 give_gpus() {
   local position item domain
   local -a have
-  for position in "${@:2}"; do
+  for position in $2; do
     for item in $1; do
-      read -ra have <<<"${given[position]-}"
+      read -ra have <<<"${shares[position]-}"
       domain=${PSL_GPU_DOMAINS[item]}
       if ((${#have[@]} < want)) && [[ ${free[domain]} == *" $item "* ]]; then
-        given[position]+=" $item" free[domain]=${free[domain]/ $item / }
+        shares[position]+=" $item" free[domain]=${free[domain]/ $item / }
       fi
     done
   done
