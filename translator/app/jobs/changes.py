@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from ...state.job_folder import JobFolder
 from ...state.result import read_stall
+from ..results.failure import failure_of
 from .job_sites import JobSites
 from .listing import lines
 from .polling import BY_A_PERSON
-from .several import failure_named
+from .refresh import refresh
 from .waiting import TICK, Pace
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class JobLines:
         """Return the stall of a running job, the last words of a failed one, "" for others."""
         if line.state == "FAILED" and line.ended and line.readable:
             if line.name not in self._last_words and len(self._last_words) < MAX_NOTES:
-                failure = failure_named(self._session, line.name)
+                failure = failure_of(self._session, refresh(self._session, JobFolder(path=Path(line.folder))))
                 self._last_words[line.name] = (failure.last_words or "") if failure else ""
             return self._last_words.get(line.name, "")
         stall = None if line.ended else read_stall(JobFolder(path=Path(line.folder)).stall(line.attempt))
