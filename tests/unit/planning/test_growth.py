@@ -14,6 +14,7 @@ from paislurm.backends.batch_script import components
 from paislurm.translator.app.submit.prepare import retry_policy
 from paislurm.translator.app.what_if.explain import answered
 from paislurm.translator.errors import ProtocolError
+from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.growth import Growth, growth_of
 from paislurm.translator.site.load import load_site
@@ -195,3 +196,17 @@ def test_after_a_change_of_the_partition_nothing_grows(tmp_path: Path) -> None:
     view = stepped(folder, backend, NOW)
     assert (view.job_status.state, view.job_status.code) == ("FAILED", -1200)
     assert not backend.submissions
+
+
+def test_a_step_that_is_repeated_after_its_decision_grows_once(tmp_path: Path) -> None:
+    """The decision and what grows are one record, and only the first decision about an attempt counts."""
+    folder, backend = grown_job(tmp_path, -1200, outOfMemory={"times": 3})
+    known = open_job(folder)
+    # Two processes that have read the job before either recorded its retry.
+    for view in [poll_jobs([known], lambda _: backend, NOW)[0] for _ in range(2)]:
+        for record in view.news:
+            folder.append(record)
+    view = stepped(folder, backend, NOW)
+    assert [change.values["memory"] for change in view.history.changes] == ["a 1500 MiB, b 1500 MiB"]
+    assert options(folder, 1)["mem"] == "3080M"
+    assert len(backend.submissions) == 1
