@@ -29,7 +29,6 @@ TROUBLES = [
     pytest.param(KINDS["limited"], None, id="forgets after 2 s"),
     pytest.param(KINDS["renames"], None, id="job_submit renames"),
     pytest.param(KINDS["slices"], lambda cluster: cluster.stop_daemon("slurmdbd"), id="slurmdbd away"),
-    pytest.param(KINDS["slices"], lambda cluster: cluster.lose_state(), id="controller loses its state"),
 ]
 
 
