@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.cluster.jobs import BOTH, role
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +25,7 @@ def hungry(mib: int) -> str:
 @BOTH
 def test_the_next_attempt_has_more_memory(site: Site, folder: Path, layout: str) -> None:
     if site.tracks_by_parents:
-        pytest.skip("this Slurm cannot limit memory here: no control groups")
+        not_asked("this Slurm runs without control groups, and limits no memory")
     more = "{outOfMemory: {memory: x2, upTo: 2000, times: 3}}"
     extras = f"{{slurm: {{layout: {layout}, taskRoles: {{big: {{retryWith: {more}}}}}}}}}"
     job = site.submit(folder, hungry(500), extras, RETRIED)
@@ -42,7 +41,7 @@ def test_the_next_attempt_has_more_memory(site: Site, folder: Path, layout: str)
 
 def test_without_the_key_a_lack_of_memory_is_final(site: Site, folder: Path) -> None:
     if site.tracks_by_parents:
-        pytest.skip("this Slurm cannot limit memory here: no control groups")
+        not_asked("this Slurm runs without control groups, and limits no memory")
     job = site.submit(folder, hungry(500), "", RETRIED)
     assert job.over()[:2] == ("FAILED", -1200)
     assert not job.status()["attempts"]
