@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
+import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from io import StringIO
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
@@ -210,3 +214,36 @@ def test_a_removed_job_is_not_found(home: Path) -> None:
     for look in (run.status, run.wait, run.logs, run.cancel):
         with pytest.raises(paislurm.NotFoundError):
             look()
+
+
+TOLD = """
+import os, sys
+import paislurm
+from pathlib import Path
+def told(home, environment):
+    session = paislurm.Session(home=home, environment=environment, say=lambda _: None)
+    runs = [session.jobs.submit(Path(environment["JOB"]), suffix=f"-{n}", backend="local") for n in range(2)]
+    ends = session.jobs.wait(*runs, timeout=60)
+    texts = [run.logs() for run in runs]
+    removed = session.jobs.remove(runs[0])
+    return repr(([(end.name, end.state) for end in ends], texts, [each.name for each in removed.removed],
+        [line.name for line in session.jobs.list()]))
+"""
+
+
+def test_two_sessions_in_two_threads_do_what_two_processes_do(tmp_path: Path) -> None:
+    job = job_file(tmp_path, JOB.replace("echo and bye", "echo $WORD"))
+    environments = [{**os.environ, "JOB": str(job), "WORD": word, "HOME": str(tmp_path)} for word in ("one", "two")]
+    one_process: dict[str, Any] = {}
+    exec(TOLD, one_process)
+    with ThreadPoolExecutor(2) as threads:
+        in_threads = list(threads.map(one_process["told"], (tmp_path / "a", tmp_path / "b"), environments))
+    code = TOLD + "print(told(sys.argv[1], dict(os.environ)))"
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / name)], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for name, environment in zip("cd", environments, strict=True)
+    ]
+    assert in_threads == [process.communicate(timeout=60)[0].removesuffix("\n") for process in processes]
+    assert ["one" in text for text in in_threads] == ["two" not in text for text in in_threads] == [True, False]
