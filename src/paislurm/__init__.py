@@ -17,24 +17,24 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from paislurm.translator.app.call_log import SlurmCalls as SlurmCalls
+    from paislurm.translator.app.monitor_run import SlurmCalls as SlurmCalls
 
     from .translator.app.checking import Converted as Converted
     from .translator.app.estimate.estimate import StartEstimate as StartEstimate
     from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
     from .translator.app.jobs.removal import Removal as Removal
-    from .translator.app.monitoring import Worked as Worked
+    from .translator.app.monitor_run import Worked as Worked
     from .translator.app.nodes import NodeLine as NodeLine
     from .translator.app.nodes import NodeList as NodeList
     from .translator.app.rehearsal.resuming import Rehearsals as Rehearsals
-    from .translator.app.runs.comparing import Differences as Differences
+    from .translator.app.submit.recorded import Differences as Differences
     from .translator.app.scripts import Runtime as Runtime
     from .translator.app.session import Session as Session
-    from .translator.app.site.ask import ProbeOptions as ProbeOptions
-    from .translator.app.site.check import CheckedJobs as CheckedJobs
-    from .translator.app.site.check import CheckedProfile as CheckedProfile
-    from .translator.app.site.detecting import DetectedSite as DetectedSite
-    from .translator.app.site.in_force import SiteInForce as SiteInForce
+    from .translator.app.sites.ask import ProbeOptions as ProbeOptions
+    from .translator.app.sites.check import CheckedJobs as CheckedJobs
+    from .translator.app.sites.check import CheckedProfile as CheckedProfile
+    from .translator.app.sites.detecting import DetectedSite as DetectedSite
+    from .translator.app.sites.detecting import SiteInForce as SiteInForce
     from .translator.app.tasks.port_forward import PortForward as PortForward
     from .translator.app.update import UpdatedJob as UpdatedJob
     from .translator.app.use_cases.run import JobRun as JobRun
@@ -77,20 +77,20 @@ if TYPE_CHECKING:
     from .translator.view.task import Usage as Usage
 
 _MODULES = {
-    "app.call_log": "SlurmCalls",
+    "app.monitor_run": "SlurmCalls",
     "app.checking": "Converted",
     "app.scripts": "Runtime",
     "app.estimate.estimate": "StartEstimate",
     "app.exit_meaning": "ExitMeaning",
     "app.nodes": "NodeLine NodeList",
     "app.jobs.removal": "Removal",
-    "app.monitoring": "Worked",
+    "app.monitor_run": "Worked",
     "app.rehearsal.resuming": "Rehearsals",
-    "app.runs.comparing": "Differences",
-    "app.site.ask": "ProbeOptions",
-    "app.site.check": "CheckedJobs CheckedProfile",
-    "app.site.detecting": "DetectedSite",
-    "app.site.in_force": "SiteInForce",
+    "app.submit.recorded": "Differences",
+    "app.sites.ask": "ProbeOptions",
+    "app.sites.check": "CheckedJobs CheckedProfile",
+    "app.sites.detecting": "DetectedSite",
+    "app.sites.detecting": "SiteInForce",
     "app.session": "Session",
     "app.tasks.port_forward": "PortForward",
     "app.update": "UpdatedJob",

@@ -29,7 +29,7 @@ from paislurm.backends.slurm.commands import TIMES
 from paislurm.backends.ssh import transport
 from paislurm.backends.ssh.runner import SshRunner
 from paislurm.translator.app import session
-from paislurm.translator.app.input import sites
+from paislurm.translator.app.sites import find as sites
 from paislurm.translator.cli.main import main
 from paislurm.translator.files.lock import Lock
 from paislurm.translator.files.shared_files import SharedFiles

@@ -13,7 +13,7 @@ from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.jobs.cancelling import cancel_jobs
 from paislurm.translator.app.jobs.refresh import views_of
 from paislurm.translator.app.jobs.removal import jobs_to_remove, remove_jobs
-from paislurm.translator.app.monitoring import run_monitor
+from paislurm.translator.app.monitor_run import run_monitor
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit.place import place_for
 from paislurm.translator.app.submit.prepare import Prepared

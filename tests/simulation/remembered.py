@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from paislurm.translator.app.document import plain
+from paislurm.translator.app.input.secrets import kept_text
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit import submit
-from paislurm.translator.app.submit.masking import kept_text
 from paislurm.translator.monitor import poll
 from paislurm.translator.state import job_folder, journal
 from paislurm.translator.state.history import history

@@ -11,10 +11,10 @@ from contextlib import contextmanager, nullcontext, suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.app import monitoring, session
+from paislurm.translator.app import monitor_run as monitoring
+from paislurm.translator.app import session
 from paislurm.translator.app.jobs import job_sites, refresh
-from paislurm.translator.app.runs import recording
-from paislurm.translator.app.submit import refusal_location, submit
+from paislurm.translator.app.submit import recording, refusal_location, submit
 from paislurm.translator.files import lock
 from paislurm.translator.monitor import attempt
 from paislurm.translator.site.profile import Site

@@ -29,7 +29,7 @@ from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands as slurm_commands
 from paislurm.backends.slurm.backend import SlurmBackend
-from paislurm.translator.app.site.ask import Machine, ask
+from paislurm.translator.app.sites.ask import Machine, ask
 from paislurm.translator.errors import BackendError
 
 if TYPE_CHECKING:

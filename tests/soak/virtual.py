@@ -18,7 +18,7 @@ from unittest.mock import patch
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.app.jobs.removal import jobs_to_remove, remove_jobs
-from paislurm.translator.app.monitoring import run_monitor
+from paislurm.translator.app.monitor_run import run_monitor
 from paislurm.translator.app.submit.place import place_for
 from paislurm.translator.app.submit.prepare import Prepared
 from paislurm.translator.app.submit.submit import take
@@ -245,7 +245,7 @@ def _simulated(world: World, users: _Users) -> Iterator[None]:
     with (
         simulated(world, users._server),
         watched(users.moments, users.witness),
-        patch("paislurm.translator.app.monitoring.Monitor", Watched),
+        patch("paislurm.translator.app.monitor_run.Monitor", Watched),
         patch.object(time, "thread_time", lambda: next(cpu)),
         patch.dict(Monitor.run.__kwdefaults__, sleep=world.sleep, spent=lambda: False),
     ):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ..errors import Diagnostic, PlanError, ProtocolError
 from .input.job_input import check_source, compile_source, read_source, shown_name, site_of, text_of
-from .output_file import write_output
+from .paths import write_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -87,7 +87,7 @@ class PlannedJob(NamedTuple):
 
 def planned(session: Session, source: Source) -> PlannedJob:
     """Compile a job file with the options of the shell's environment, and return the nodes to avoid too."""
-    from .input.shell_options import with_shell_options
+    from .input.submit_host import with_shell_options
     from .submit.prepare import nodes_to_avoid
 
     _, compiled = compile_source(session, with_shell_options(session, source, site_of(session, source)))

@@ -15,7 +15,7 @@ from ..exit_codes.advice import UNLISTED, advice, retry_rule
 from ..exit_codes.table import UNEXPLAINED, Behaviour, ExitTable, code_of_status, conditions
 from ..monitor.job_status import FOLDER_NOT_SHARED
 from ..monitor.verdict import NO_LOG
-from .input.sites import find_site
+from .sites.find import find_site
 
 if TYPE_CHECKING:
     import os

@@ -24,9 +24,9 @@ from ..view.line import JobLine
 from ..view.parts import AttemptView, JobChange, JobDependency, JobStall, RoleTasks
 from ..view.task import TaskScript
 from ..view.waits import advice
-from .places import web_pages, with_places
-from .results.failure import failure_of
+from .results.failed_task import failure_of
 from .results.number import result_of
+from .task_facts import web_pages, with_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

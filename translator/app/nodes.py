@@ -14,7 +14,7 @@ from ..monitor.reconcile import Ledger
 from ..state.bad_nodes import MAX_REASON, NODE_NAME, BadNode, add, bad_nodes
 from ..state.publish import writing
 from ..times import Time, aware
-from .input.sites import find_site
+from .sites.find import find_site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

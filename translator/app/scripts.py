@@ -17,7 +17,7 @@ from ..files.reading import MAX_SCRIPT, read_text
 from ..rendering.provenance import Origin
 from .input.job_input import compile_source
 from .input.source import STDIN
-from .output_file import write_output
+from .paths import write_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ..errors import BackendError, Diagnostic, FolderError, UsageError, diagnostic_text
 from ..state.ended_jobs import EndedJobs
 from ..state.job_folder import Living, Store
-from .ownership import check_home, check_private, check_usable
+from .paths import check_home, check_private, check_usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -283,7 +283,7 @@ class Session:
 
     def _transport(self) -> str:
         """Return the transport to login nodes: the user's choice unless the site locks it, else the site's."""
-        from .input.sites import find_site
+        from .sites.find import find_site
 
         site = find_site(self, None)
         wanted = None if "transport" in site.locked else self.setting("PAISLURM_TRANSPORT")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.input import sites
 from paislurm.translator.app.jobs.job_sites import JobSites, missing_profile
 from paislurm.translator.app.session import Session
+from paislurm.translator.app.sites import find as sites
 from paislurm.translator.site.policies import Monitor, Notifications
 from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import History

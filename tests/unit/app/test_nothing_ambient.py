@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import paislurm
-from paislurm.translator.app.input import sites
-from paislurm.translator.app.site.ask import this_machine
+from paislurm.translator.app.sites import find as sites
+from paislurm.translator.app.sites.ask import this_machine
 from paislurm.translator.app.submit import background
 from paislurm.translator.state.submit_environment import kept_environment
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from paislurm.translator.app.input.job_input import text_of
-from paislurm.translator.app.input.shell_options import VARIABLES, with_shell_options
 from paislurm.translator.app.input.source import Source
+from paislurm.translator.app.input.submit_host import VARIABLES, with_shell_options
 from paislurm.translator.app.session import Session
 from paislurm.translator.errors import UsageError
 from paislurm.translator.site.load import load_site

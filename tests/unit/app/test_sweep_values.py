@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.app.submit.sweep.submit import LONGEST, endings
-from paislurm.translator.app.submit.sweep.values import MAX_JOBS, points, values
+from paislurm.translator.app.submit.sweep import LONGEST, endings
+from paislurm.translator.app.submit.sweep_values import MAX_JOBS, points, values
 from paislurm.translator.errors import UsageError
 from paislurm.translator.protocol.overrides import value_of
 

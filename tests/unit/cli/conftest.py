@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.session import Session, user_name
-from paislurm.translator.app.site import ask as ask_module
+from paislurm.translator.app.sites import ask as ask_module
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.state.address import newest
 from paislurm.translator.state.job_folder import JobFolder

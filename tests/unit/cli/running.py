@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.input import sites
 from paislurm.translator.app.session import user_name
+from paislurm.translator.app.sites import find as sites
 from paislurm.translator.app.submit import background
 from paislurm.translator.cli.main import main
 from tests.documents import check_output

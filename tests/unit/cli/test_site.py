@@ -10,8 +10,8 @@ import pytest
 
 from paislurm.backends.runner import Completed, LocalRunner
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.site import ask as ask_module
-from paislurm.translator.app.site.ask import Machine, ask, machine_of, this_machine
+from paislurm.translator.app.sites import ask as ask_module
+from paislurm.translator.app.sites.ask import Machine, ask, machine_of, this_machine
 from paislurm.translator.errors import BackendError, Diagnostic, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.load import load_site

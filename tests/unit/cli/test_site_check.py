@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.site import ask as ask_module
+from paislurm.translator.app.sites import ask as ask_module
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.differences import differences
 from paislurm.translator.site.load import load_site

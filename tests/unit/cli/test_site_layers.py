@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.input.sites import find_site, profile_files
 from paislurm.translator.app.session import Session
+from paislurm.translator.app.sites.find import find_site, profile_files
 from paislurm.translator.errors import SiteError
 from paislurm.translator.state.job_folder import JobFolder
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.ssh.openssh import _fault
-from paislurm.translator.app.output_file import write_output
-from paislurm.translator.app.site.detecting import write_profile
+from paislurm.translator.app.paths import write_output
+from paislurm.translator.app.sites.detecting import write_profile
 from paislurm.translator.files.private import write_durably
 from paislurm.translator.files.trust import OTHERS_WRITE
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from paislurm.translator.app.input.bash_syntax import bash_syntax_errors
+from paislurm.translator.app.input.local_checks import bash_syntax_errors
 from paislurm.translator.errors import Diagnostic, PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.reading.document import path_text

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.translator.app.jobs.selecting import folders_of_group
-from paislurm.translator.app.report.gather import job_reports
+from paislurm.translator.app.reports.gather import job_reports
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.report.chart_rows import runs_gantt
 from paislurm.translator.report.page import NAMED, comparison_page, in_phase

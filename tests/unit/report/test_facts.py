@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from paislurm.translator.app.report.gather import job_reports
+from paislurm.translator.app.reports.gather import job_reports
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.report.page import job_page
 

@@ -20,8 +20,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
-from paislurm.translator.app.report import gather
-from paislurm.translator.app.report.gather import job_reports
+from paislurm.translator.app.reports import gather
+from paislurm.translator.app.reports.gather import job_reports
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.errors import BackendError, Diagnostic
 from paislurm.translator.report import page

@@ -44,7 +44,7 @@ def compile_source(
     profile. Without them, the result depends only on the job file and the profile.
     """
     from ...pipeline import compile_job
-    from .sites import hint_at_profile
+    from ..sites.find import hint_at_profile
 
     text = text_of(source)
     site = site or site_of(session, source)
@@ -93,7 +93,7 @@ def load_source(session: Session, source: Source) -> Job:
 def _secrets_of(source: Source) -> Mapping[str, Value]:
     if not source.secrets:
         return {}
-    from .secret_file import read_secrets
+    from .secrets import read_secrets
 
     return read_secrets(source.secrets)
 
@@ -113,8 +113,7 @@ def check_source(session: Session, source: Source) -> tuple[Compiled, list[Diagn
     Raises ProtocolError also for syntax errors of bash, and for a too large codeDir. Sends warnings.
     """
     from ...reading.read import read
-    from .bash_syntax import bash_syntax_errors, raw_syntax_errors
-    from .code_size import code_size_errors
+    from .local_checks import bash_syntax_errors, code_size_errors, raw_syntax_errors
 
     text = text_of(source)
     source = replace(source, text=text)
@@ -138,7 +137,7 @@ def check_source(session: Session, source: Source) -> tuple[Compiled, list[Diagn
 def site_of(session: Session, source: Source) -> Site:
     """Return the site of a job. The local backend has a built-in one, unless the user names a profile."""
     from ...site.profile import local_site
-    from .sites import find_site
+    from ..sites.find import find_site
 
     if source.backend == LOCAL and source.site is None:
         return local_site()
@@ -153,8 +152,8 @@ def text_of(source: Source) -> bytes:
 def read_source(file: str) -> bytes:
     """Return the text of a job file. Raises ProtocolError if it cannot be read."""
     from ...reading.decode import MAX_FILE
-    from .near_files import hint_at_files
-    from .sites import read_at_most
+    from ..paths import hint_at_files
+    from ..sites.find import read_at_most
 
     try:
         return sys.stdin.buffer.read(MAX_FILE + 1) if file == STDIN else read_at_most(Path(file))

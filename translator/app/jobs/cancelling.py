@@ -24,7 +24,7 @@ from ...terminal_text import one_line
 from ...view.line import JobLine
 from ...view.reasons import reason
 from ..job_view import job_line
-from ..ownership import check_own
+from ..paths import check_own
 from .refresh import refresh, refresh_all
 
 if TYPE_CHECKING:

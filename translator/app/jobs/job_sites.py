@@ -1,24 +1,30 @@
-"""Read the site profile with which a job was submitted; every process that monitors the job uses it."""
+"""The site profiles of jobs, and the monitor that they rely on: warn if it has not run for long."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import PaislurmError
+from ...errors import FolderError, PaislurmError
+from ...files.private import remove
 from ...files.trust import writable_by_others
 from ...monitor.job_site import JobSite
-from ..input.sites import find_site, profile_files, profile_option, site_path
+from ...state.monitor_runs import FILE, MonitorRun, add, monitor_runs, overdue
+from ...times import duration_text
+from ..sites.find import find_site, profile_files, profile_option, site_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ...site.profile import Site
     from ...state.history import History
+    from ...state.monitor_runs import Who
     from ...state.run_record import RunRecord
     from ..session import Session
+
 
 INSTEAD = (
     "; no notifications are sent, and the limits of polling and retries are the defaults: "
@@ -125,3 +131,64 @@ def _job_site(site: Site, problem: str) -> JobSite:
         poll_interval=site.monitor.max_poll_interval,
         problem=problem,
     )
+
+
+DISABLED = "#DISABLED"
+"""Slurm's prefix for a scrontab entry whose job was cancelled. Source: scrontab(1)."""
+
+
+def note_monitor_run(session: Session, site: Site) -> None:
+    """Record a monitor run for all jobs, if the site or the site of a job relies on such runs.
+
+    Errors of writing are ignored.
+    """
+    if site.monitor.at_end or (session.monitor_folder / FILE).exists():
+        with suppress(OSError, FolderError):
+            add(session.monitor_folder, MonitorRun(session.now(), _who(session)))
+
+
+def await_monitor_runs(session: Session) -> None:
+    """Start to expect monitor runs, unless already expected."""
+    with suppress(OSError, FolderError):
+        if not (session.monitor_folder / FILE).exists():
+            add(session.monitor_folder, MonitorRun(session.now(), "submit"))
+
+
+def await_no_monitor_runs(session: Session) -> None:
+    """Stop expecting monitor runs: the site now uses another kind of monitor."""
+    with suppress(OSError, FolderError):
+        remove(session.monitor_folder / FILE)
+
+
+def warn_of_overdue_monitor(session: Session) -> None:
+    """Warn if cron or scrontab seems to have stopped; Slurm is queried for scrontab entries only then."""
+    now = session.now()
+    with suppress(FolderError):
+        late = overdue(monitor_runs(session.monitor_folder), now)
+        if late is not None:
+            session.say(f"warning: {overdue_text(late, now, session.scrontab())}")
+
+
+def overdue_text(late: MonitorRun, now: int, entries: Sequence[str]) -> str:
+    """Return the message for an overdue monitor run; `entries` are the lines of the user's scrontab."""
+    no_monitor_run = f"no `paislurm monitor --once` has run for {duration_text(now - late.time)}"
+    own = [line for line in entries if "paislurm" in line and "--once" in line]
+    if any(not line.startswith("#") for line in own):
+        return f"{no_monitor_run}, although it has a scrontab entry: check it with `squeue --me`"
+    if any(line.startswith(DISABLED) for line in own):
+        return f"{no_monitor_run}: its scrontab entry was cancelled; run `scrontab -e` and remove {DISABLED}"
+    if late.who == "submit":
+        return f"{no_monitor_run}: add it to scrontab or cron, for example every 5 minutes"
+    where = "the scrontab entry was cancelled" if late.who == "scrontab" else "the crontab still has its line"
+    return f"{no_monitor_run}: check whether {where}"
+
+
+def _who(session: Session) -> Who:
+    """Return the starter of this process: a Slurm job means scrontab; a process with a terminal is not cron's."""
+    if session.setting("SLURM_JOB_ID"):
+        return "scrontab"
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return "cron"
+    return "person"

@@ -18,7 +18,7 @@ from ...times import aware
 from ...view.line import JobLine
 from ...view.reasons import reason
 from ..job_view import job_line, line_of_status
-from .monitor_runs import warn_of_overdue_monitor
+from .job_sites import warn_of_overdue_monitor
 from .polling import BY_A_PERSON
 from .refresh import refresh_remaining
 from .selecting import folders_of_group, select

@@ -25,8 +25,7 @@ from ...state.records import Ended
 from ...state.tidy import is_tidy, tidy
 from ...view.reasons import reason
 from ..nodes import ledger
-from .job_sites import JobSites, missing_profile
-from .monitor_runs import warn_of_overdue_monitor
+from .job_sites import JobSites, missing_profile, warn_of_overdue_monitor
 from .polling import BY_A_PERSON, new_shared_result, poll_at_most_every, when_room
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from ...state.removal import (
     hide_bulk,
     room_taken,
 )
-from ..ownership import check_own
+from ..paths import check_own
 from .refresh import is_own, refresh_all
 from .selecting import is_pattern, named_groups, select
 

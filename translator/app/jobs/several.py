@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..job_view import job_line, job_views
-from ..results.failure import failure_of
+from ..results.failed_task import failure_of
 from .refresh import say_doubts, views_of
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class PolledJobs:
 
 def poll_jobs(session: Session, selected: Selected, *, cost: bool, usage: bool) -> PolledJobs:
     """Poll jobs with one query for all; `cost` asks Slurm's accounting, `usage` sstat."""
-    from ..report.gather import uses_of_jobs
-    from ..usage import usages_of_jobs
+    from ..reports.gather import uses_of_jobs
+    from ..task_facts import usages_of_jobs
 
     views = views_of(session, selected.folders)
     uses = uses_of_jobs(session, views) if cost else ()

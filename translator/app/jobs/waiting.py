@@ -18,7 +18,7 @@ from ...monitor.reconcile import needs_user
 from ...monitor.waits import waits_by_journal
 from ...plural import some_of, verb
 from ..job_view import job_view
-from ..results.fetching import Fetcher
+from ..results.reading import Fetcher
 from .job_sites import JobSites
 from .polling import BY_A_PERSON
 from .refresh import monitor_lock, refresh

@@ -9,8 +9,8 @@ from paislurm.backends.slurm.commands import number_of
 from paislurm.backends.slurm.steps import srun_beside
 
 from ...shipped import shipped_text
+from ..task_facts import running_roles
 from ..tasks.attaching import call_of_task, run_beside
-from ..usage import running_roles
 from ..what_if.explain import answered
 
 if TYPE_CHECKING:

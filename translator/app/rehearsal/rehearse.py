@@ -21,7 +21,7 @@ from ...state.result import read_result
 from ..job_view import job_stall
 from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
-from ..results.tail import open_log
+from ..results.reading import open_log
 from ..submit.place import place_for
 from ..submit.prepare import prepare
 from ..submit.submit import take

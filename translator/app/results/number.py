@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.bounded_run import run_bounded
 
 from ...files.shared_files import time_written
-from .tail import MAX_END, last_lines
+from .reading import MAX_END, last_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
 from ...files.private import open_private, rename
-from ..jobs.monitor_runs import await_monitor_runs, await_no_monitor_runs, warn_of_overdue_monitor
+from ..jobs.job_sites import await_monitor_runs, await_no_monitor_runs, warn_of_overdue_monitor
 from ..jobs.refresh import monitor_lock
 from ..session import own_call
 

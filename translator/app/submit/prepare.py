@@ -17,14 +17,13 @@ from ...planning.growth import growth_of
 from ...state.changes import MEMORY, TIME
 from ...state.history import History
 from ...state.records import RetryPolicy
-from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, name_errors, read_source, site_of
-from ..input.shell_options import with_shell_options
-from ..input.sites import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
-from ..input.slurm_version import installed_version, is_of_today
+from ..input.local_checks import code_size_errors
+from ..input.submit_host import installed_version, is_of_today, with_shell_options
 from ..jobs.housekeeping import HOUR, is_due
 from ..nodes import ledger
 from ..room import check_room
+from ..sites.find import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -195,7 +194,7 @@ def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
     from ...files.private import make_private, write_durably
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site
-    from ..site.ask import detect_at, detect_from_here
+    from ..sites.ask import detect_at, detect_from_here
 
     host = source.host if is_remote(source.backend) else None
     detection = detect_at(session, host) if host else detect_from_here(session)

@@ -1,4 +1,4 @@
-"""Trace a rejection by Slurm back to the job file: from an sbatch option to the field that set it."""
+"""Where the job file has what a backend refuses, and the values of the site that Slurm got in its place."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.refusal_table import LIMIT_REACHED, NODE_OPTIONS
 
-from ...errors import Diagnostic, InterruptedWaitError, RejectedError
-from ...plural import some_of
+from ...errors import Diagnostic, InterruptedWaitError, PaislurmError, RejectedError
+from ...plural import counted, some_of
 from ...reading.document import path_text
+from ...times import slurm_time
 from ..input.job_input import with_options
 from .prepare import detect_site
-from .site_values import partitions_of, site_now, site_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ...pipeline import Compiled
     from ...reading.document import Document, Path
+    from ...site.partitions import Limits, Partition
+    from ...site.profile import Site
     from ..input.source import Source
     from ..session import Session
+
 
 _ROLE_FIELDS: dict[str, Path] = {
     "nodes": ("instances",),
@@ -143,3 +146,79 @@ def with_back_off(session: Session, attempt: Callable[[], T], patience: int, nam
             raise InterruptedWaitError(Diagnostic(code="E532", message=message)) from None
         left -= seconds
     raise AssertionError
+
+
+def site_now(session: Session, backend: str, site: Site) -> Site:
+    """Return a newly detected site, because Slurm rejected a value that the profile allows; else the profile."""
+    if backend != "slurm":
+        return site
+    from ..sites.ask import detect_from_here
+
+    try:
+        return detect_from_here(session).site
+    except PaislurmError:
+        return site
+
+
+def partitions_of(compiled: Compiled) -> tuple[str, ...]:
+    """Return the known partitions of a job's components, by the job or the site profile."""
+    default = compiled.site.default_partition
+    asked = (dict(component.directives).get("partition") or default for component in compiled.plan.components)
+    return tuple(dict.fromkeys(filter(None, asked)))
+
+
+def site_values(options: Sequence[str], site: Site, partitions: Sequence[str] = ()) -> str:
+    """Return the site's values for options of sbatch, "" if unknown.
+
+    Properties of nodes are those of the job's `partitions` if the site knows them, else those of all nodes.
+    """
+    names = {each for words in partitions for each in words.split(",")}
+    own = {name: each for name, each in site.partitions.items() if name in names} or site.partitions
+    found = {**_names_and_times(site), **_of_nodes(own, site.gpus.gres)}
+    return "; ".join(dict.fromkeys(text for option in options if (text := found.get(option))))
+
+
+def _names_and_times(site: Site) -> dict[str, str]:
+    """Return the names that the site has for an option, and the limits of `time`."""
+    limits = {name: each.time_limit for name, each in site.partitions.items()}
+    texts = [f"{name} ({slurm_time(limit)})" if limit else name for name, limit in limits.items()]
+    found = {
+        option: f"{what} are {_listed(names)}"
+        for option, what, names in (
+            ("account", "your accounts", site.accounts),
+            ("qos", "your QOS", site.qos),
+            ("reservation", "reservations", site.reservations),
+            ("partition", "partitions", texts or None),
+        )
+        if names is not None
+    }
+    bounds: list[tuple[str, Limits]] = [(f"account {name}", each) for name, each in (site.accounts or {}).items()]
+    bounds += [(f"QOS {name}", each) for name, each in (site.qos or {}).items()]
+    times = [f"the {what} allows {slurm_time(each.max_time)}" for what, each in bounds if each.max_time is not None]
+    return {**found, "time": "; ".join([found["partition"], *times] if texts else times)}
+
+
+def _of_nodes(partitions: Mapping[str, Partition], gres: str) -> dict[str, str]:
+    """Return what the nodes of partitions have, for the options that select nodes."""
+    shapes = [shape for partition in partitions.values() for shape in partition.nodes]
+    if not shapes:
+        return {}
+    sizes = "; ".join(
+        f"{name} has {counted(each.node_count, 'node')} of up to "
+        f"{counted(max(shape.cpus for shape in each.nodes), 'CPU')} and "
+        f"{max(shape.memory_mib for shape in each.nodes)} MiB"
+        for name, each in partitions.items()
+        if each.nodes
+    )
+    gpus = {":".join(filter(None, (gres, kind, str(n)))) for shape in shapes for kind, n in shape.gpus_by_type.items()}
+    found = dict.fromkeys(("mem", "cpus-per-task", "nodes"), sizes)
+    found["gres"] = f"nodes have {_listed(gpus.union(*(shape.gres or () for shape in shapes)))}"
+    if all(shape.features is not None for shape in shapes):
+        found["constraint"] = (
+            f"nodes have the features {_listed({name for each in shapes for name in each.features or ()})}"
+        )
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -24,15 +24,14 @@ from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import UMASK, as_bytes, current_umask, is_kept
 from ...terminal_text import one_line
 from ..document import plain
+from ..input.secrets import hidden_texts, kept_text
 from ..nodes import ledger, say_avoided
-from ..runs.recording import current_folder, run_record
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_monitor
-from .masking import hidden_texts, kept_text
 from .place import check_in_time, place_for, put_in_place, undo
 from .prepare import prepare, retry_policy
-from .refusal_location import located, with_back_off
+from .recording import current_folder, run_record
+from .refusal_location import located, partitions_of, with_back_off
 from .result import Submitted
-from .site_values import partitions_of
 
 if TYPE_CHECKING:
     from ...state.history import History

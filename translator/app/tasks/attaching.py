@@ -16,9 +16,9 @@ from ...rendering.shell import quote
 from ...state.job_folder import JobFolder
 from ..jobs.logs.selection import chosen, task_names
 from ..jobs.refresh import refresh
-from ..ownership import check_own, check_script
-from ..places import labels_in_job_file
+from ..paths import check_own, check_script
 from ..session import own_call
+from ..task_facts import labels_in_job_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from paislurm.backends.ssh.transport import Address, parse_address
 from ...errors import Diagnostic, NotFoundError
 from ...state.parsed import MAX_PORT, host_or_empty, parse_int
 from ..jobs.refresh import refresh
-from ..places import web_pages, with_places
+from ..task_facts import web_pages, with_places
 from .attaching import one_task, only_port
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..checking import CheckedFile, CheckedJob, Converted, PlannedJob
     from ..exit_meaning import ExitMeaning, Explanation
     from ..input.source import JobFile, JobFileOptions
-    from ..runs.comparing import Differences
     from ..scripts import Runtime, ScriptFile
+    from ..submit.recorded import Differences
     from ..what_if.answer import ScenarioAnswer
     from .base import AnyJob
 
@@ -130,7 +130,7 @@ class CompilerUses(UseCases):
 
         Raises UsageError if the two cannot be compared.
         """
-        from ..runs.comparing import compare
+        from ..submit.recorded import compare
 
         return compare(
             self._session, self._word(old), os.fspath(new) if isinstance(new, os.PathLike) else self._word(new)

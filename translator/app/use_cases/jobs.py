@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from ..jobs.selecting import Selected
     from ..jobs.several import PolledJobs
     from ..jobs.waiting import Progress
-    from ..monitoring import Worked
+    from ..monitor_run import Worked
     from ..rehearsal.faults import Fault
     from ..rehearsal.resuming import Rehearsals
-    from ..report.gather import WrittenReport
+    from ..reports.gather import WrittenReport
     from ..update import UpdatedJob
     from .base import AnyJob
     from .run import JobRun
@@ -57,7 +57,7 @@ class JobUses(UseCases):
         return self._run(submitted.folder, submitted)
 
     def _before(self, after: Sequence[AnyJob]) -> tuple[Dependency, ...]:
-        from ..submit.after import jobs_before
+        from ..submit.result import jobs_before
 
         words = [each if isinstance(each, str) else self._folder(each).name for each in after]
         return jobs_before(self._session, words)
@@ -75,7 +75,7 @@ class JobUses(UseCases):
 
         Events report what has changed since. Raises the errors of `again`.
         """
-        from ..runs.again import source_again
+        from ..submit.recorded import source_again
 
         backend, host = options.get("backend"), options.get("host")
         given = given or source_of("", options)
@@ -211,7 +211,7 @@ class JobUses(UseCases):
 
         Default: all jobs that have not ended. Raises NotFoundError.
         """
-        from ..jobs.changes import watch
+        from ..jobs.live import watch
 
         yield from watch(self._session, [folder.name for folder in self._folders(jobs)], once=once)
 
@@ -233,7 +233,7 @@ class JobUses(UseCases):
     def failure_of(self, job: AnyJob) -> JobFailure | None:
         """Return why a job failed; None if it has not failed."""
         from ..jobs.refresh import refresh
-        from ..results.failure import failure_of
+        from ..results.failed_task import failure_of
 
         return failure_of(self._session, refresh(self._session, self._folder(job)))
 
@@ -380,7 +380,7 @@ class JobUses(UseCases):
         Default for `output`: JOB.report.html in the current folder. Raises NotFoundError, and UsageError if `output` is
         not a file.
         """
-        from ..report.gather import write_report
+        from ..reports.gather import write_report
 
         folders = self._folders(jobs, last=last) if group is None else self.of_group(group)
         return write_report(self._session, folders, output, group=group)
@@ -390,7 +390,7 @@ class JobUses(UseCases):
 
         With `job`, handle only that job, whose attempt has just ended.
         """
-        from ..monitoring import Worked
+        from ..monitor_run import Worked
 
         return self.run_monitor(None if job is None else self._folder(job).name, once=True) or Worked(worked=True)
 
@@ -400,7 +400,7 @@ class JobUses(UseCases):
         `site` is a site profile for all jobs; default: each job's own. Return None when the CPU time of this process is
         nearly used up and `continue_monitor` must continue.
         """
-        from ..monitoring import monitor_job, run_monitor
+        from ..monitor_run import monitor_job, run_monitor
 
         if job:
             return monitor_job(self._session, job, site, once=once)
@@ -408,6 +408,6 @@ class JobUses(UseCases):
 
     def continue_monitor(self, *words: str) -> int:
         """Continue the monitor in a new process with these arguments, and return its exit status."""
-        from ..monitoring import go_on_in_another
+        from ..monitor_run import go_on_in_another
 
         return go_on_in_another(self._session, words)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ...state.job_folder import JobFolder
     from ...view.job import JobView
-    from ..jobs.logs.lines import Printer
+    from ..jobs.logs.following import Printer
     from ..jobs.logs.selection import LogSelection, Stream
     from ..jobs.logs.targets import LogFiles, Target
     from ..jobs.waiting import Progress
@@ -55,7 +55,7 @@ class LogUses(UseCases):
         Existing output comes first. `tasks` are tasks, roles or patterns; default: all. Raises NotFoundError. Ctrl-C
         raises InterruptedWaitError, and the job continues.
         """
-        from ..jobs.logs.lines import LineTeller
+        from ..jobs.logs.following import LineTeller
         from ..jobs.logs.selection import LogSelection
 
         wanted = LogSelection(tasks=tasks, streams=tuple(streams))

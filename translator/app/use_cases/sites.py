@@ -10,12 +10,11 @@ if TYPE_CHECKING:
     import os
 
     from ...site.profile import Site
-    from ..call_log import SlurmCalls
+    from ..monitor_run import SlurmCalls
     from ..nodes import NodeList
-    from ..site.ask import ProbeOptions
-    from ..site.check import CheckedJobs, CheckedProfile
-    from ..site.detecting import DetectedSite
-    from ..site.in_force import SiteInForce
+    from ..sites.ask import ProbeOptions
+    from ..sites.check import CheckedJobs, CheckedProfile
+    from ..sites.detecting import DetectedSite, SiteInForce
 
 
 class SiteUses(UseCases):
@@ -35,19 +34,19 @@ class SiteUses(UseCases):
         it and keeps the old one. With `probe`, a short job inspects one node. Raises BackendError if Slurm does not
         answer.
         """
-        from ..site.detecting import detect_site
+        from ..sites.detecting import detect_site
 
         return detect_site(self._session, output, force=force, host=host, probe=probe)
 
     def show(self, site: str | None = None) -> SiteInForce:
         """Return every setting of the active site profile with its source. Raises SiteError for a wrong profile."""
-        from ..site.in_force import site_in_force
+        from ..sites.detecting import site_in_force
 
         return site_in_force(self._session, site)
 
     def layers_text(self, site: str | None = None) -> str:
         """Return the profiles below the active one, as the end of a sentence; "" without any."""
-        from ..site.in_force import layers_text
+        from ..sites.detecting import layers_text
 
         return layers_text(self._session, site)
 
@@ -56,13 +55,13 @@ class SiteUses(UseCases):
 
         Nothing is submitted. Raises SiteError for a wrong profile, or if there is no profile and Slurm does not answer.
         """
-        from ..site.check import check_site
+        from ..sites.check import check_site
 
         return check_site(self._session, files, site)
 
     def find(self, site: str | None = None, *, host: str | None = None) -> Site:
         """Return the active site, of this machine or of a login node. Raises SiteError for a wrong profile."""
-        from ..input.sites import find_site
+        from ..sites.find import find_site
 
         return find_site(self._session, site, host=host)
 
@@ -86,6 +85,6 @@ class SiteUses(UseCases):
 
     def slurm_calls(self, site: str | None = None) -> SlurmCalls:
         """Return the calls to Slurm for this user in the last 24 hours, by all commands and monitors."""
-        from ..call_log import slurm_calls
+        from ..monitor_run import slurm_calls
 
         return slurm_calls(self._session, site)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..input.source import JobFile, JobFileOptions
     from ..submit.result import Submitted
-    from ..submit.sweep.submit import Sweep
+    from ..submit.sweep import Sweep
     from .base import AnyJob
 
 
@@ -40,8 +40,8 @@ class SweepUses(UseCases):
         100 jobs. The other arguments and errors are those of `submit` of jobs. If a job cannot be submitted, the error
         contains the number of submitted jobs; the same call submits the others.
         """
-        from ..submit.after import jobs_before
-        from ..submit.sweep.submit import submit_sweep
+        from ..submit.result import jobs_before
+        from ..submit.sweep import submit_sweep
 
         words = [job if isinstance(job, str) else self._folder(job).name for job in after]
         return submit_sweep(

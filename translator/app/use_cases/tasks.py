@@ -80,7 +80,7 @@ class TaskUses(UseCases):
     def port_labels(self, job: AnyJob, task: str) -> list[str]:
         """Return the labels of a task's ports, from the files of a job that has started."""
         from ..jobs.logs.selection import chosen
-        from ..places import port_labels
+        from ..task_facts import port_labels
 
         folder = self._folder(job)
         role, index = chosen(folder.history().roles, (task,))[0]

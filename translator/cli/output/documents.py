@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from paislurm import JobPlacement, Plan, Verified
 
-from ...app.call_log import SlurmCalls
 from ...app.checking import CheckedFiles, CheckedJob, Converted
 from ...app.document import DIALECT, CommandError, json_schema
 from ...app.estimate.estimate import LayoutStarts, StartEstimate
@@ -14,17 +13,16 @@ from ...app.exit_meaning import ExitMeaning
 from ...app.jobs.cancelling import CancelledJob, CancelledJobs
 from ...app.jobs.logs.targets import LogFiles
 from ...app.jobs.removal import Removal
-from ...app.monitoring import Worked
+from ...app.monitor_run import SlurmCalls, Worked
 from ...app.nodes import NodeList
 from ...app.rehearsal.resuming import Rehearsals
-from ...app.report.gather import WrittenReport
-from ...app.runs.comparing import Differences
+from ...app.reports.gather import WrittenReport
 from ...app.scripts import ExplainedScript, Runtime, ScriptFile
-from ...app.site.check import CheckedJobs, CheckedProfile
-from ...app.site.detecting import DetectedSite
-from ...app.site.in_force import SiteInForce
+from ...app.sites.check import CheckedJobs, CheckedProfile
+from ...app.sites.detecting import DetectedSite, SiteInForce
+from ...app.submit.recorded import Differences
 from ...app.submit.result import EndedSubmission, SubmittedJob
-from ...app.submit.sweep.submit import EndedSweep, SubmittedSweep
+from ...app.submit.sweep import EndedSweep, SubmittedSweep
 from ...app.tasks.attaching import TaskCall
 from ...app.tasks.port_forward import PortForward
 from ...app.update import UpdatedJob, UpdatedJobs

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ...app.call_log import SlurmCalls
+    from ...app.monitor_run import SlurmCalls
     from ...view.cost import AttemptUse
     from ...view.task import Usage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...app.places import FEW_PAGES
+from ...app.task_facts import FEW_PAGES
 from ...folded_names import folded, ranges
 from ...plural import counted
 from ...times import format_time, number

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...app.jobs.logs.lines import MAX_LINE, Lines
+from ...app.jobs.logs.following import MAX_LINE, Lines
 from ...terminal_text import one_line
 from ..output.console import EscapingStream, colourful, raw_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...app.jobs.logs.lines import Printer
+    from ...app.jobs.logs.following import Printer
     from ...app.jobs.logs.selection import LogSelection, Stream
     from ...app.jobs.logs.task_log import Piece
 

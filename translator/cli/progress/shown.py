@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ...app.jobs.progress import Progress, ProgressReader
+from ...app.jobs.reported import Progress, ProgressReader
 from ...terminal_text import one_line
 from ..output.console import colourful, is_terminal, log
 from ..output.several import A_FEW, cause_texts, log_ending, total_texts

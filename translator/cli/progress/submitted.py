@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...app.input.source import Source
     from ...app.session import Session
     from ...app.submit.result import Submitted
-    from ...app.submit.sweep.submit import Sweep
+    from ...app.submit.sweep import Sweep
     from ..submit_options import SubmitOptions
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ...app.jobs.tails import Tail
+    from ...app.jobs.live import Tail
     from ...app.session import Session
     from ...view.job import JobView
     from ...view.task import TaskView

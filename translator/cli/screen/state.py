@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ...app.jobs.tails import Stream, Tail
+from ...app.jobs.live import Stream, Tail
 from .jobs_page import GROUP
 from .tasks import find, grid, moved, next_failed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...app.jobs.progress import Progress
+    from ...app.jobs.reported import Progress
     from ...view.job import JobView
     from ...view.line import JobLine
     from ...view.task import TaskView, Usage

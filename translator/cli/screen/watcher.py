@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ...app.jobs.changes import JobLines
-from ...app.jobs.open_job import OpenJob
+from ...app.jobs.live import JobLines, OpenJob
 from ...app.jobs.waiting import TICK
 from ...errors import PaislurmError
 from .state import World, with_line

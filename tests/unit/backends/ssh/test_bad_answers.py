@@ -23,8 +23,8 @@ from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.remote_files import Removals
 from paislurm.backends.ssh.transport import Address
 from paislurm.translator.app.estimate.start import ask_start
-from paislurm.translator.app.site.ask import ask, machine_of
-from paislurm.translator.app.usage import usages_of_steps
+from paislurm.translator.app.sites.ask import ask, machine_of
+from paislurm.translator.app.task_facts import usages_of_steps
 from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text

@@ -294,9 +294,9 @@ def test_another_users_job_is_refused(
     ended("one")
     run("list")
     real = os.geteuid()
-    monkeypatch.setattr("paislurm.translator.app.ownership.os.geteuid", lambda: real + 1)
-    monkeypatch.setattr("paislurm.translator.app.ownership.TRUSTED", real)
-    monkeypatch.setattr("paislurm.translator.app.ownership.replaceable", lambda _: iter(()))
+    monkeypatch.setattr("paislurm.translator.app.paths.os.geteuid", lambda: real + 1)
+    monkeypatch.setattr("paislurm.translator.app.paths.TRUSTED", real)
+    monkeypatch.setattr("paislurm.translator.app.paths.replaceable", lambda _: iter(()))
     run("remove", "one").ends(4, "E541")
     assert there(surroundings) == {"one"}
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.input import code_size
-from paislurm.translator.app.input.code_size import MAX_CODE_BYTES
-from paislurm.translator.app.input.near_files import hint_at_files
+from paislurm.translator.app.input import local_checks as code_size
+from paislurm.translator.app.input.local_checks import MAX_CODE_BYTES
+from paislurm.translator.app.paths import hint_at_files
 from paislurm.translator.rendering.engine import load
 
 from ..running import JOB, job_file

@@ -10,7 +10,7 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import polling
-from paislurm.translator.app.jobs.monitor_runs import overdue_text
+from paislurm.translator.app.jobs.job_sites import overdue_text
 from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.app.session import Session
 from paislurm.translator.state.job_folder import JobFolder

@@ -210,8 +210,8 @@ def test_invalid_update_options_are_refused(run: Runner, words: tuple[str, ...],
 
 def test_a_job_of_another_user_is_not_changed(run: Runner, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     uid = os.geteuid()
-    monkeypatch.setattr("paislurm.translator.app.ownership.os.geteuid", lambda: uid + 1)
-    monkeypatch.setattr("paislurm.translator.app.ownership.check_home", lambda _: None)
+    monkeypatch.setattr("paislurm.translator.app.paths.os.geteuid", lambda: uid + 1)
+    monkeypatch.setattr("paislurm.translator.app.paths.check_home", lambda _: None)
     assert run("update", "demo", "--time", "30").code != 0
     assert changes(waiting) == []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app import monitoring
+from paislurm.translator.app import monitor_run as monitoring
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.jobs.waiting import TICK, Pace
 from paislurm.translator.app.session import user_name

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs import changes as watching
+from paislurm.translator.app.jobs import live as watching
 from paislurm.translator.app.jobs.listing import Found
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder

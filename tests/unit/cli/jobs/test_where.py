@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed, missing
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.usage import RunningRole, usages_of_steps
+from paislurm.translator.app.task_facts import RunningRole, usages_of_steps
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_plan import KeptResources
 from paislurm.translator.times import aware

@@ -12,7 +12,7 @@ from msgspec.structs import fields, replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.document import SCHEMA_VERSION, definitions, document_text, structs
-from paislurm.translator.app.site import ask as ask_module
+from paislurm.translator.app.sites import ask as ask_module
 from paislurm.translator.cli.command_group import COMMANDS as PROGRAM
 from paislurm.translator.cli.output.documents import COMMANDS
 from paislurm.translator.monitor.job_site import due_notifications

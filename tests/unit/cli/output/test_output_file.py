@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app import output_file
-from paislurm.translator.app.output_file import write_output
+from paislurm.translator.app import paths as output_file
+from paislurm.translator.app.paths import write_output
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output.console import forget_reported, log, log_diagnostics
 from paislurm.translator.errors import Diagnostic, FolderError

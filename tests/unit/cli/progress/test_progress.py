@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.jobs.progress import Progress, ProgressReader, progress_of
+from paislurm.translator.app.jobs.reported import Progress, ProgressReader, progress_of
 from paislurm.translator.cli.progress import shown
 from paislurm.translator.cli.progress.shown import CLEAR, ProgressLine, ShownProgress
 
@@ -74,7 +74,7 @@ def test_files_are_read_only_after_a_change(waiting: JobFolder, monkeypatch: pyt
     reports = waiting.reports(0) / "n1.log"
     touch(reports, "start 0 0 0 0 n1 0 100\n")
     assert reader.poll() == Progress(words="0 of 2 tasks completed", done=0, total=2)
-    monkeypatch.setattr("paislurm.translator.app.jobs.progress.reports_of", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr("paislurm.translator.app.jobs.reported.reports_of", lambda *_: pytest.fail("read"))
     assert reader.poll().total == 2
 
 

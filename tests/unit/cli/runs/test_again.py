@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from paislurm.translator.app.input.source import Source
-from paislurm.translator.app.runs import again as again_module
 from paislurm.translator.app.session import Session
+from paislurm.translator.app.submit import recorded as again_module
 from paislurm.translator.app.submit.submit import SUBMIT_DIR
 from paislurm.translator.state.job_folder import JobFolder
 

@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paislurm import __version__
-from paislurm.translator.app.runs.recording import MIN_HIDDEN, absolute_path, masking
 from paislurm.translator.app.session import user_name
+from paislurm.translator.app.submit.recording import MIN_HIDDEN, absolute_path, masking
 from paislurm.translator.state.records import dump, parse
 from paislurm.translator.state.run_record import HIDDEN, FileDigest, RunRecord, parameter
 

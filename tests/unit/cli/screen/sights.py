@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from paislurm.translator.app.jobs.progress import Progress
-from paislurm.translator.app.jobs.tails import Tail
+from paislurm.translator.app.jobs.live import Tail
+from paislurm.translator.app.jobs.reported import Progress
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.screen.state import World
 from paislurm.translator.times import aware

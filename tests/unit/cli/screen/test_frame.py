@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from paislurm.translator.app.jobs.tails import Tail, shown_lines
+from paislurm.translator.app.jobs.live import Tail, shown_lines
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.cli.screen.frame import HELP, frame
 from paislurm.translator.cli.screen.state import State, World

@@ -10,9 +10,9 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
-from paislurm.translator.app.jobs import tails as tails_module
+from paislurm.translator.app.jobs import live as tails_module
 from paislurm.translator.app.jobs.job_sites import JobSites
-from paislurm.translator.app.jobs.tails import Tails
+from paislurm.translator.app.jobs.live import Tails
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
@@ -195,7 +195,7 @@ def test_errors_are_shown_and_do_not_end_the_watcher(watching: Callable[[State],
 def test_an_internal_error_reaches_the_screen_thread(
     watching: Callable[[State], Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("paislurm.translator.app.jobs.changes.lines", Mock(side_effect=ZeroDivisionError))
+    monkeypatch.setattr("paislurm.translator.app.jobs.live.lines", Mock(side_effect=ZeroDivisionError))
     watcher = watching(State())
     wait_until(lambda: isinstance(watcher.error, ZeroDivisionError), "the error to be seen")
 

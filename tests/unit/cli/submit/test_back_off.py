@@ -10,9 +10,9 @@ import pytest
 
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.refusals import failure
-from paislurm.translator.app.site import ask as ask_module
+from paislurm.translator.app.sites import ask as ask_module
 from paislurm.translator.app.submit import refusal_location as back_off
-from paislurm.translator.app.submit.site_values import site_values
+from paislurm.translator.app.submit.refusal_location import site_values
 from paislurm.translator.site.load import load_site
 
 from ...site.detection.answered import recorded

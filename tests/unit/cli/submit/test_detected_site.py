@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.input.sites import detected_path
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.site import ask as ask_module
+from paislurm.translator.app.sites import ask as ask_module
+from paislurm.translator.app.sites.find import detected_path
 
 from ...site.detection.answered import recorded
 from ..running import JOB, SITE, job_file

@@ -12,7 +12,7 @@ import pytest
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
-from paislurm.translator.app.input.slurm_version import DAY, installed_version
+from paislurm.translator.app.input.submit_host import DAY, installed_version
 from paislurm.translator.app.session import Session
 
 from ...backends.recording import Recording, Replay

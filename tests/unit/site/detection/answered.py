@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from paislurm.translator.app.site.ask import Machine, ask
+from paislurm.translator.app.sites.ask import Machine, ask
 from paislurm.translator.site.detection.answers import Answers, Detection
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ....state.task_reports import read_peers
 from ....times import aware
 from ....view.task import TaskView
-from ...places import FEW_PAGES, may_have_pages, web_pages
-from ...results.fetching import Fetcher
+from ...results.reading import Fetcher
+from ...task_facts import FEW_PAGES, may_have_pages, web_pages
 from ..refresh import refresh
 from ..waiting import MAX_INTERVAL, known_ends, wait_for_ends
 from .job_logs import JobLogs
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ....view.job import JobView
     from ...session import Session
     from ..waiting import Progress
-    from .lines import Printer
-    from .selection import LogSelection
+    from .selection import LogSelection, Stream
     from .targets import Target
+    from .task_log import Piece
 
 
 def _open(
@@ -135,3 +135,68 @@ class PageLines:
         ]  # fmt: skip
         for page in web_pages(self._folder, places)[:FEW_PAGES]:
             self._session.say(page.text)
+
+
+class Printer(Protocol):
+    """A printer of pieces of the tasks' streams; a label names the task."""
+
+    def write(self, label: str, piece: Piece) -> None:
+        """Print a piece."""
+        ...
+
+    def rest(self, label: str, stream: Stream) -> None:
+        """Print the incomplete last line of a stream."""
+        ...
+
+    def flush(self) -> None:
+        """Flush the output."""
+        ...
+
+
+class LineTeller:
+    """Call a function with each line and the name of its task; an incomplete last line follows at the end."""
+
+    def __init__(self, each: Callable[[str, str], object]) -> None:
+        self._each = each
+        self._lines: dict[tuple[str, str], Lines] = {}
+
+    def write(self, label: str, piece: Piece) -> None:
+        """Pass on the complete lines."""
+        lines = self._lines.setdefault((label, piece.stream), Lines())
+        self._tell(label, lines.add(piece.data))
+
+    def rest(self, label: str, stream: Stream) -> None:
+        """Pass on the incomplete last line of a stream."""
+        if lines := self._lines.get((label, stream)):
+            self._tell(label, lines.rest())
+
+    def flush(self) -> None:
+        """Do nothing: lines are not buffered."""
+
+    def _tell(self, label: str, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            self._each(label, line.decode("utf-8", errors="backslashreplace"))
+
+
+MAX_LINE = 1 << 20
+"""Bytes after which an incomplete line is printed in parts."""
+
+
+class Lines:
+    """Join pieces of a stream into lines; an incomplete line is kept until its end arrives."""
+
+    def __init__(self) -> None:
+        self._kept = b""
+
+    def add(self, data: bytes) -> list[bytes]:
+        """Return the complete lines without their line breaks; a very long one is returned in parts."""
+        *complete, self._kept = (self._kept + data).split(b"\n")
+        if len(self._kept) > MAX_LINE:
+            complete.append(self._kept)
+            self._kept = b""
+        return complete
+
+    def rest(self) -> list[bytes]:
+        """Return the incomplete last line, if any."""
+        kept, self._kept = self._kept, b""
+        return [kept] if kept else []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ....state.history import History
     from ....state.job_folder import JobFolder
     from ...session import Session
-    from .lines import Printer
+    from .following import Printer
     from .selection import LogSelection
 
 

@@ -12,8 +12,7 @@ from ....errors import BackendError, NotFoundError
 from ....state.history import History
 from ....state.job_folder import JobFolder
 from ....times import Time, aware
-from ...results.fetching import fetch, run_folder_with_logs
-from ...results.tail import open_log, start_of_last_lines, written
+from ...results.reading import fetch, open_log, run_folder_with_logs, start_of_last_lines, written
 from .selection import Stream, attempt_logs, chosen
 
 if TYPE_CHECKING:

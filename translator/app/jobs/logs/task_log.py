@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....state.kept_plan import kept_plan
 from ....state.tidy import is_tidied
-from ...results.tail import open_log, start_of_last_lines, written
+from ...results.reading import open_log, start_of_last_lines, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.logs import job_logs, task_log
+from paislurm.translator.app.jobs.logs.following import Lines
 from paislurm.translator.app.jobs.logs.job_logs import JobLogs, ReadSchedule
-from paislurm.translator.app.jobs.logs.lines import Lines
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.app.jobs.logs.task_log import LogFolder
 from paislurm.translator.app.session import Session

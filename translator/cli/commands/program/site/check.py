@@ -11,7 +11,7 @@ from ....output.console import log_diagnostics, print_json, print_result
 
 if TYPE_CHECKING:
     from .....app.session import Session
-    from .....app.site.check import CheckedProfile
+    from .....app.sites.check import CheckedProfile
 
 
 @click.command(
@@ -34,7 +34,7 @@ def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json:
     Without a JOB, the profile itself is checked: its keys and locks, its write permissions, its programs, and, if
     Slurm answers, whether the cluster still has the names in it.
     """
-    from .....app.site.check import CheckedProfile
+    from .....app.sites.check import CheckedProfile
 
     found = session.sites.check(*jobs, site=site)
     if isinstance(found, CheckedProfile):

@@ -66,7 +66,7 @@ def detect(
     A FILE with other values for these keys is not changed, because you may have edited it: the differences are
     printed, and the exit code is 1. Your comments and other keys do not count as differences.
     """
-    from .....app.site.ask import ProbeOptions
+    from .....app.sites.ask import ProbeOptions
 
     probing = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
     found = session.sites.detect(output, force=force, host=host, probe=probing)

@@ -11,7 +11,7 @@ from ....output.console import log, print_json
 
 if TYPE_CHECKING:
     from .....app.session import Session
-    from .....app.site.in_force import SettingInForce
+    from .....app.sites.detecting import SettingInForce
 
 
 @click.command(epilog=examples("paislurm site show", "paislurm site show --json"))

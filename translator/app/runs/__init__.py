@@ -1,1 +1,0 @@
-"""Run records: writing them, submitting a job again, and comparing two jobs."""

@@ -1,1 +1,0 @@
-"""Sweeps: groups of jobs with different parameter values (`submit --sweep`)."""
