@@ -82,13 +82,12 @@ class JobFailure(Struct, frozen=True, kw_only=True):
 
 
 def failure_key(failure: JobFailure | None, reason: str) -> str:
-    """Return what alike failures have in common: what ended the first task and its last words, without their numbers.
+    """Return what alike failures have in common, without numbers.
 
-    Without a task, it is the reason of the job's end.
+    It is the reason of the job's end, what ended the first task, and its last words.
     """
-    if failure is None or failure.task is None:
-        return _NUMBER.sub("0", reason)
-    return _NUMBER.sub("0", f"{failure.what}\n{failure.last_words or ''.join(failure.last_lines[-1:])}")
+    task = (failure.what, failure.last_words or "".join(failure.last_lines[-1:])) if failure and failure.task else ()
+    return _NUMBER.sub("0", "\n".join((reason, *task)))
 
 
 def failure_rows(failure: JobFailure) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import gc
 import math
 import time
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
@@ -25,7 +25,7 @@ from .refresh import monitor_lock, refresh
 from .reported import ReportedAttempts, ReportedWaits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from ...monitor.poll import View
@@ -91,18 +91,17 @@ def wait_for_ends(
     """Wait for jobs and return how they ended, in their order; an error for a job that the backend has forgotten.
 
     With `first`, return the ended jobs after the first end. `reported` is called with each job that ends; `explain` as
-    in `job_view`. `between` may print, and returns whether it did; it is called twice a second, at first and after new
-    output more often. Events report why a job waits, and without `quiet` each earlier attempt. The logs of `tasks` are
-    fetched from a remote login node.
+    in `job_view`. `between` may print, and returns whether it did; it is called twice a second, at first and after
+    output more often. Events report why a job waits, and unless `quiet` each retry. The logs of `tasks` are fetched.
 
     The backend is polled at most every `max_age` seconds; None means the site's interval. If it does not answer, the
     wait continues. Raises InterruptedWaitError on Ctrl-C, and WaitTimeoutError after `timeout` seconds.
     """
-    until = math.inf if timeout is None else time.monotonic() + timeout
+    until = time.monotonic() + (math.inf if timeout is None else timeout)
     pauses = _Pauses(JobSites(session) if max_age is None else max_age, shortest, explain)
     gc.enable()
     ends: dict[str, JobView | NotFoundError] = {}
-    tick, eager = FIRST_TICK, EAGER if between is not None else 0
+    ticks = _ticks(0 if between is None else EAGER)
     try:
         # A command that shows logs reports the next attempt itself.
         attempts = [ReportedAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
@@ -121,21 +120,28 @@ def wait_for_ends(
                 else:
                     waiter.fetch()
             if _show_news(between, progress, len(ends)):
-                eager = EAGER
+                ticks = _ticks(EAGER)
             if first and ends:
                 break
             if waiting:
                 if time.monotonic() >= until:
                     raise _time_is_up([waiter.name for waiter in waiting], len(folders), timeout)
-                time.sleep(tick)
-                eager -= 1
-                tick = FIRST_TICK if eager > 0 else min(TICK, 2 * tick)
+                time.sleep(next(ticks))
     except KeyboardInterrupt:
         raise _interrupted([folder.name for folder in folders if folder.name not in ends]) from None
     finally:
         if progress:
             progress.clear()
     return [ends[folder.name] for folder in folders if folder.name in ends]
+
+
+def _ticks(eager: int) -> Iterator[float]:
+    """Yield the seconds before each look: `eager` short ones, then longer ones."""
+    yield from repeat(FIRST_TICK, eager)
+    tick = FIRST_TICK
+    while True:
+        yield tick
+        tick = min(TICK, 2 * tick)
 
 
 def known_ends(ends: Sequence[JobView | NotFoundError]) -> list[JobView]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import several
-from paislurm.translator.cli.output.several import A_FEW, NAMES, REASONS
+from paislurm.translator.cli.output.several import A_FEW, NAMES, READ, REASONS
 from tests.clock import clock
 
 from ...monitor.jobs import (
@@ -89,14 +90,15 @@ def test_many_reasons_and_jobs_are_limited_to_a_screen(
         print_many(lines, now, looking, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(several, "print_many", counting)
-    train(*(f"reason {number}" for number in range(20)), *([LOSS] * 30))
+    train(*(f"reason {letter}" for letter in ascii_lowercase[:20]), *([LOSS] * 40))
     below = run("status", "train-*").out.partition("\n\n")[2]
     assert len(below.splitlines()) < 24
     assert below.startswith("train-20, train-21, train-22, train-23 and 26 more failed: task worker-1")
     assert below.count("\n  | lost at ") == REASONS
-    assert f"and {20 - (REASONS - 1)} more failed: paislurm list --state failed" in below
-    assert below.endswith("\n50 jobs, 50 failed\n")
-    assert len(looked) == REASONS, "no other logs are read"
+    # The logs of ten failures are not read.
+    assert f"and {10 + 20 - (REASONS - 1)} more failed: paislurm list --state failed" in below
+    assert below.endswith("\n60 jobs, 60 failed\n")
+    assert len(looked) == READ == 50
 
 
 def test_a_few_jobs_are_summarized_with_one_line_for_their_group(run: Runner, train: Callable[..., None]) -> None:
