@@ -218,7 +218,7 @@ def _bounded(shape: Shape, record: PartitionRecord) -> Shape:
     """Return the resources of a node that a job in the partition can use.
 
     A job that requests more memory than MaxMemPerCPU for each CPU gets more CPUs, and is refused if the node has fewer.
-    Source: observed on 22.05, 24.11 and 26.05.
+    Source: observed on 22.05 and 24.11.
     """
     cpus = min(shape.cpus, record.max_cpus or shape.cpus)
     bounds = (record.max_memory, cpus * record.max_memory_per_cpu)
