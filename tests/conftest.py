@@ -15,7 +15,7 @@ from tests.cluster import horovod
 from tests.cluster.jobs import ROOT
 from tests.cluster.left_behind import FAILED
 from tests.cluster.running import in_turn
-from tests.needs import runs_programs
+from tests.needs import other_users, runs_programs
 from tests.order import CLUSTER, CONTRACT, cluster_of, needs_horovod, ordered, stays_together
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _skip_what_needs_root(items: list[pytest.Item]) -> None:
     """Skip for other users what is marked `root`, with the reason that the mark has."""
-    if os.geteuid() == 0:
+    if other_users():
         return
     for item in items:
         mark = item.get_closest_marker("root")

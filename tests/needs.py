@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,12 @@ def runs_programs(folder: str) -> bool:
             return works(str(program))
     except OSError:
         return False
+
+
+@functools.cache
+def other_users() -> bool:
+    """Return whether programs may be started as other users, which root of a user namespace may not."""
+    return os.geteuid() == 0 and works("setpriv", "--reuid=21001", "--regid=21000", "--clear-groups", "true")
 
 
 @functools.cache

@@ -10,9 +10,19 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from tests.cluster import daemons, hosts
-from tests.cluster.config import has_real_limits, render_etc, write_etc
-from tests.cluster.instance import GROUP_ID, LOGIN, TOOL, USERS, ClusterError, Instance
+from tests.cluster import daemons, hosts, unpacked
+from tests.cluster.config import HOST_SCRIPT, has_real_limits, render_etc, write_etc
+from tests.cluster.instance import (
+    ADMINISTRATOR,
+    GROUP_ID,
+    LOGIN,
+    TOOL,
+    USERS,
+    ClusterError,
+    Instance,
+    require_privilege,
+    unprivileged,
+)
 from tests.cluster.packages import venv_python
 from tests.cluster.processes import kill_residents, read, recorded_pid, wait_until
 
@@ -48,8 +58,8 @@ def up(instance: Instance) -> bool:
 
     A new cluster begins empty: no jobs, no accounting records, empty home folders.
     """
-    if os.geteuid() != 0:
-        raise ClusterError("only root can boot a cluster")
+    if HOST_SCRIPT in instance.kind.files:
+        require_privilege(f"hosts of the kind `{instance.kind.name}`")
     with locked(instance):
         if is_well(instance):
             return False
@@ -94,7 +104,8 @@ def boot(instance: Instance) -> None:
     with ThreadPoolExecutor() as pool:
         database = pool.submit(prepare_database, instance)
         venv = pool.submit(made_once, instance, venv_python)
-        daemons.start(instance, "sshd")
+        if not unprivileged():
+            daemons.start(instance, "sshd")
         daemons.start(instance, "munged")
         if instance.kind.spank:
             make_plugin(instance)
@@ -125,16 +136,29 @@ def start_slurmdbd(instance: Instance) -> None:
 
 
 def prepare_folder(instance: Instance) -> None:
-    instance.folder.chmod(0o755)
+    # Without privileges the database asks for no password.
+    instance.folder.chmod(0o700 if unprivileged() else 0o755)
     for name in LEFT_FROM_LAST_TIME:
         shutil.rmtree(instance.folder / name, ignore_errors=True)
     spools = [f"spool/{node}" for node in instance.nodes]
-    for name in ["run/munge", "run/mysqld", "log", "state", "state-far", *spools, "home", "dev"]:
+    for name in ["run/munge", "run/mysqld", "run/slurm", "log", "state", "state-far", *spools, "home", "dev"]:
         (instance.folder / name).mkdir(parents=True)
     for user in USERS.values():
         home = instance.home(user.name)
         home.mkdir(mode=0o755)
         os.chown(home, user.uid, GROUP_ID)
+    if unprivileged():
+        # Device files are made for it, but Slurm takes a GPU's number from the file's name.
+        for number in range(4):
+            (instance.folder / "dev" / f"nvidia{number}").touch()
+    else:
+        make_devices(instance)
+    (instance.run / "subnet").write_text(hosts.choose_subnet(instance) + "\n")
+    write_etc(instance)
+
+
+def make_devices(instance: Instance) -> None:
+    """Make the small file system, devices, and keys of the login node."""
     # It is mounted before the hosts are made, which have a copy of all mounts, and leaves the machine then.
     instance.small.mkdir(exist_ok=True)
     alice = USERS["alice"].uid
@@ -148,8 +172,6 @@ def prepare_folder(instance: Instance) -> None:
         key = instance.folder / f"ssh_host_{kind}_key"
         if not key.exists():
             hosts.call(["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "", "-f", str(key)])
-    (instance.run / "subnet").write_text(hosts.choose_subnet(instance) + "\n")
-    write_etc(instance)
 
 
 def unmount(instance: Instance) -> None:
@@ -169,7 +191,10 @@ def database_template(instance: Instance) -> Path:
     if not template.exists():
         half = instance.base / "db-template.half"
         shutil.rmtree(half, ignore_errors=True)
-        options = ["--no-defaults", "--user=root", "--innodb-log-file-size=8M", "--skip-test-db"]
+        options = ["--no-defaults", f"--user={ADMINISTRATOR}", "--innodb-log-file-size=8M", "--skip-test-db"]
+        if unprivileged():
+            basedir = unpacked.root(unpacked.FIRST) / "usr"
+            options += [f"--basedir={basedir}", "--auth-root-authentication-method=normal"]
         # Several clusters may boot at once, and each bootstrap uses files of the same names.
         options.append(f"--tmpdir={instance.folder}")
         hosts.call([*hosts.enter(instance, LOGIN), "mariadb-install-db", *options, f"--datadir={half}"])
@@ -188,6 +213,7 @@ def make_plugin(instance: Instance) -> None:
 
 def register(instance: Instance) -> None:
     """Tell the accounting database of the cluster, its accounts and its users."""
+    users = ",".join(user.name for user in USERS.values())
     accounts = {account: None for user in USERS.values() for account in user.accounts}
     clusters = ["paislurm", *(["far"] if instance.kind.far else [])]
     commands = [f"add cluster {','.join(clusters)}", f"add account {','.join(accounts)} cluster={','.join(clusters)}"]
@@ -195,7 +221,7 @@ def register(instance: Instance) -> None:
         f"add user {user.name} account={','.join(user.accounts)} defaultaccount={user.accounts[0]}"
         for user in USERS.values()
     ]
-    commands += ["add qos high priority=100", f"modify user {','.join(USERS)} set qos=normal,high"]
+    commands += ["add qos high priority=100", f"modify user {users} set qos=normal,high"]
     for command in commands:
         hosts.call([*hosts.enter(instance, LOGIN), "sacctmgr", "--immediate", "--quiet", *command.split()])
 
@@ -204,7 +230,7 @@ def is_well(instance: Instance) -> bool:
     """Say whether every host and daemon runs, with today's configuration and all mounts, and no node is lost."""
     if not all(recorded_pid(instance.pidfile(name)) for name in (*instance.hosts, *daemons.daemons(instance))):
         return False
-    if not os.path.ismount(hosts.seen(instance, instance.small)):
+    if not unprivileged() and not os.path.ismount(hosts.seen(instance, instance.small)):
         return False
     wanted = {name: text for name, text in render_etc(instance).items() if name.startswith("slurm")}
     if any(read(instance.etc / name) != text for name, text in wanted.items()):

@@ -18,9 +18,17 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.children import child
-from tests.cluster import boot, daemons, hosts
+from tests.cluster import boot, daemons, hosts, machine
 from tests.cluster.forked import can_fork, forker
-from tests.cluster.instance import GROUP_ID, LOGIN, USERS, ClusterError, default_instance
+from tests.cluster.instance import (
+    GROUP_ID,
+    LOGIN,
+    USERS,
+    ClusterError,
+    default_instance,
+    require_privilege,
+    unprivileged,
+)
 from tests.cluster.processes import EVENT_TIMEOUT, kill_residents, recorded_pid, wait_until
 
 if TYPE_CHECKING:
@@ -88,7 +96,9 @@ class Cluster:
         """
         variables = {**self.environment(user), **(env or {})}
         identity: list[str] = []
-        if user != "root":
+        if user not in (*USERS, "root"):
+            require_privilege("another user")
+        if user != "root" and not unprivileged():
             identity = ["setpriv", f"--reuid={user}", f"--regid={GROUP_ID}", "--init-groups"]
         settings = [f"{name}={value}" for name, value in variables.items()]
         folder = f"--chdir={cwd or variables['HOME']}"
@@ -96,12 +106,21 @@ class Cluster:
 
     def environment(self, user: str) -> dict[str, str]:
         """Return what a fresh login gives the user."""
-        path = SYSTEM_PATH
+        ours = machine.environment(self.instance) if unprivileged() else {"PATH": SYSTEM_PATH}
+        path = ours.pop("PATH")
         if user in USERS and USERS[user].has_venv:
             path = f"{self.instance.venv}/bin:{path}"
         home = "/root" if user == "root" else str(self.home(user))
-        names = {"HOME": home, "USER": user, "LOGNAME": user}
-        return {**names, "PATH": path, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
+        name = USERS[user].name if user in USERS else user
+        return {
+            **ours,
+            "HOME": home,
+            "USER": name,
+            "LOGNAME": name,
+            "PATH": path,
+            "SHELL": "/bin/bash",
+            "LANG": "C.UTF-8",
+        }
 
     def run(
         self,
@@ -232,8 +251,8 @@ class Cluster:
 
     def cancel_all(self) -> None:
         """Cancel every job of every user."""
-        for user in USERS:
-            self.admin(["scancel", f"--user={user}"], check=False)
+        for user in USERS.values():
+            self.admin(["scancel", f"--user={user.name}"], check=False)
 
     def wait_idle(self, timeout: float = EVENT_TIMEOUT) -> None:
         """Wait until no job is left and all nodes are idle."""

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 from string import Template
 
-from tests.cluster.instance import GROUP_ID, GROUP_NAME, TOOL, USERS, Instance
+from tests.cluster import machine, unpacked
+from tests.cluster.instance import ADMINISTRATOR, GROUP_ID, GROUP_NAME, SUITES, TOOL, USERS, Instance, unprivileged
 from tests.cluster.kinds import merged
 from tests.cluster.trees import tree
 
@@ -23,7 +24,7 @@ def has_cgroups() -> bool:
 
 def has_real_limits(instance: Instance) -> bool:
     """Say whether the cluster's Slurm can use the machine's control groups, as Slurm of later suites cannot."""
-    return has_cgroups() and not instance.has_own_tree and instance.kind.cgroups
+    return has_cgroups() and not unprivileged() and not instance.has_own_tree and instance.kind.cgroups
 
 
 def has_plugin(instance: Instance, name: str) -> bool:
@@ -33,6 +34,8 @@ def has_plugin(instance: Instance, name: str) -> bool:
 
 def etc_below(instance: Instance) -> Path:
     """Return the folder over which the hosts' files of /etc lie."""
+    if unprivileged():
+        return unpacked.root(instance.suite) / "etc"
     return tree(instance.suite) / "etc" if instance.has_own_tree else Path("/etc")
 
 
@@ -41,6 +44,7 @@ def render_etc(instance: Instance) -> dict[str, str]:
     real = has_real_limits(instance)
     values = {
         "instance": str(instance.folder),
+        "administrator": ADMINISTRATOR,
         "proctrack": "proctrack/cgroup" if real else "proctrack/linuxproc",
         "task": "task/cgroup" if real else "task/none",
         # Without control groups Slurm reads of all processes of the machine each time.
@@ -53,9 +57,13 @@ def render_etc(instance: Instance) -> dict[str, str]:
         else "JobContainerType=job_container/tmpfs",
     }
     templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
-    if instance.has_own_tree:
+    if instance.slurm in SUITES:
         templates["cgroup.conf"] = "CgroupPlugin=disabled\n"
     nsswitch = templates.pop("nsswitch.conf")
+    if unprivileged():
+        templates |= {name: merged(templates[name], text) for name, text in machine.settings(instance).items()}
+        found = slurm_etc(instance, templates, values)
+        return found | {"slurm/slurm.conf": machine.with_addresses(instance, found["slurm/slurm.conf"])}
     etc = etc_below(instance)
     return slurm_etc(instance, templates, values) | {
         "nsswitch.conf": nsswitch,
@@ -122,5 +130,5 @@ def write_etc(instance: Instance) -> None:
         path.write_text(text)
     for name in ("munge.key", "jwt.key"):
         key = instance.etc / name
-        key.touch(mode=0o400)
+        key.touch(mode=0o600)
         key.write_bytes(os.urandom(128))

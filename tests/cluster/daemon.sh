@@ -7,7 +7,7 @@ pidfile=$1
 shift
 
 for controller in freezer memory cpuset devices; do
-    if grep -q " /sys/fs/cgroup/$controller cgroup " /proc/mounts; then
+    if grep -q " /sys/fs/cgroup/$controller cgroup " /proc/mounts && [[ -w /sys/fs/cgroup/$controller/cgroup.procs ]]; then
         echo $$ >"/sys/fs/cgroup/$controller/cgroup.procs"
     fi
 done

@@ -7,8 +7,9 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.cluster import unpacked
 from tests.cluster.hosts import CLEAN, detached, enter, listening
-from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance
+from tests.cluster.instance import ADMINISTRATOR, LOGIN, TOOL, ClusterError, Instance, unprivileged
 from tests.cluster.processes import end_recorded, read, recorded_pid, wait_until
 
 if TYPE_CHECKING:
@@ -36,9 +37,16 @@ def daemons(instance: Instance) -> dict[str, Daemon]:
         Daemon("sshd", LOGIN, sshd(instance), lambda: listening(instance, LOGIN, 22)),
         Daemon("munged", LOGIN, munged(instance), socket.exists),
         Daemon("mariadbd", LOGIN, mariadbd(instance), database.exists),
-        Daemon("slurmdbd", LOGIN, ("slurmdbd", "-D"), lambda: listening(instance, LOGIN, 6819)),
+        Daemon(
+            "slurmdbd",
+            LOGIN,
+            ("env", f"MYSQL_UNIX_PORT={database}", "slurmdbd", "-D"),
+            lambda: listening(instance, LOGIN, 6819),
+        ),
         Daemon("slurmctld", LOGIN, ("slurmctld", "-D"), lambda: controller_answers(instance, LOGIN)),
     ]
+    if unprivileged():
+        table = table[1:]
     if not instance.kind.accounts:
         table = [daemon for daemon in table if daemon.name not in ("mariadbd", "slurmdbd")]
     if far := instance.kind.far:
@@ -66,16 +74,16 @@ def munged(instance: Instance) -> tuple[str, ...]:
     # One munged serves all hosts through its socket. It runs as root from unusual places, hence --force.
     return (
         "munged", "--foreground", "--force",
-        "--socket=/run/munge/munge.socket.2", "--key-file=/etc/munge.key",
-        "--pid-file=/run/munge/munged.pid", "--seed-file=/run/munge/munged.seed",
+        f"--socket={instance.run}/munge/munge.socket.2", f"--key-file={instance.etc}/munge.key",
+        f"--pid-file={instance.run}/munge/munged.pid", f"--seed-file={instance.run}/munge/munged.seed",
         f"--log-file={instance.log}/munged.log",
     )  # fmt: skip
 
 
 def mariadbd(instance: Instance) -> tuple[str, ...]:
     return (
-        "mariadbd", "--no-defaults", "--user=root", f"--datadir={instance.folder}/db", "--skip-networking",
-        "--socket=/run/mysqld/mysqld.sock", "--pid-file=/run/mysqld/mysqld.pid",
+        "mariadbd", "--no-defaults", f"--user={ADMINISTRATOR}", f"--datadir={instance.folder}/db", "--skip-networking",
+        f"--socket={instance.run}/mysqld/mysqld.sock", f"--pid-file={instance.run}/mysqld/mysqld.pid",
         f"--log-error={instance.log}/mariadbd.log",
         # The data lives no longer than the cluster: spare the disk.
         "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-log-file-size=8M",
@@ -86,7 +94,9 @@ def mariadbd(instance: Instance) -> tuple[str, ...]:
 
 
 def slurmd(instance: Instance, node: str) -> Daemon:
-    return Daemon(f"slurmd-{node}", node, ("slurmd", "-D", "-N", node), lambda: listening(instance, node, 6818))
+    # The program for steps is at the path that was compiled in, unless it is named.
+    steps = ("-d", str(unpacked.root(instance.suite) / "bin/slurmstepd")) if unprivileged() else ()
+    return Daemon(f"slurmd-{node}", node, ("slurmd", "-D", "-N", node, *steps), lambda: listening(instance, node, 6818))
 
 
 def controller_answers(instance: Instance, host: str) -> bool:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 from tests.cluster import horovod, sharing
 from tests.cluster.checkout import install_checkout
 from tests.cluster.cluster import Cluster
-from tests.cluster.instance import ClusterError, default_instance
+from tests.cluster.instance import ClusterError, default_instance, unprivileged
 from tests.cluster.kinds import KINDS, SLURMS
 from tests.cluster.packages import install_debian_packages, missing_packages
 from tests.cluster.versions import versions
-from tests.needs import works
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +54,7 @@ def run(command: Sequence[str]) -> int:
 
 def prepare() -> str:
     """Install packages, and begin to build Horovod; return why no cluster can boot on this machine, else ""."""
-    if os.geteuid() == 0:
+    if not unprivileged():
         with contextlib.suppress(ClusterError):
             install_debian_packages()
     if not (why := unfit()):
@@ -66,10 +65,7 @@ def prepare() -> str:
 @functools.cache
 def unfit() -> str:
     """Return why no cluster can boot on this machine, "" if nothing is known."""
-    has_ip = ("sh", "-c", "! command -v ip || ip link set lo up")
-    if os.geteuid() != 0 or not works("unshare", "--mount", "--uts", "--net", "--ipc", *has_ip):
-        return "three Slurms: needs root and namespaces"
-    if missing := missing_packages():
+    if not unprivileged() and (missing := missing_packages()):
         return f"three Slurms: needs packages of Debian 12: {' '.join(missing)}"
     return ""
 
@@ -81,7 +77,7 @@ def boot(slurm: str, stack: contextlib.ExitStack) -> dict[str, str]:
     try:
         print(versions(slurm), file=sys.stderr)
     except ClusterError as error:
-        return {str(cluster.instance.folder): str(error) for cluster in clusters}
+        return {str(default_instance(slurm, kind).folder): str(error) for kind in KINDS.values()}
     for cluster in clusters:
         keep = os.environ.get("PAISLURM_KEEP_CLUSTER") == "1"
         try:

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance
+from tests.cluster import machine
+from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance, require_privilege, unprivileged
 from tests.cluster.processes import read, recorded_pid, wait_until
 from tests.cluster.trees import tree
 
@@ -34,6 +35,8 @@ def enter(instance: Instance, host: str) -> list[str]:
     pid = recorded_pid(instance.pidfile(host))
     if pid is None:
         raise ClusterError(f"host {host} of {instance.folder} is not running; try: cluster.py up")
+    if unprivileged():
+        return ["env", *(f"{name}={value}" for name, value in machine.environment(instance).items())]
     return ["nsenter", f"--target={pid}", "--mount", "--uts", "--net", "--ipc"]
 
 
@@ -51,6 +54,11 @@ def detached(argv: Sequence[str], log: Path) -> None:
 
 def create_hosts(instance: Instance) -> None:
     for host in instance.hosts:
+        if unprivileged():
+            script = ["bash", "-c", (TOOL / "daemon.sh").read_text(), "daemon.sh", str(instance.pidfile(host))]
+            marks = [f"{name}={value}" for name, value in machine.environment(instance, host).items()]
+            detached(["env", *marks, *script, "sleep", "infinity"], instance.log / f"host-{host}.out")
+            continue
         unshare = ["unshare", "--mount", "--uts", "--net", "--ipc", "--propagation=private"]
         script = [str(TOOL / "host.sh"), str(instance.folder), instance.tag, host]
         if instance.has_own_tree:
@@ -63,7 +71,8 @@ def create_hosts(instance: Instance) -> None:
         lambda: all(recorded_pid(instance.pidfile(host)) for host in instance.hosts),
         f"a host does not start: see {instance.log}/host-*.out",
     )
-    connect(instance)
+    if not unprivileged():
+        connect(instance)
 
 
 def connect(instance: Instance) -> None:
@@ -105,6 +114,8 @@ def ip(commands: Sequence[str], prefix: Sequence[str] = ()) -> None:
 
 def choose_subnet(instance: Instance) -> str:
     """Return a /24 that nothing on the machine uses, beginning at one that derives from the folder."""
+    if unprivileged():
+        return machine.choose_subnet(instance)
     taken = [
         ipaddress.ip_network(f"{address['local']}/{address['prefixlen']}", strict=False)
         for device in json.loads(call(["ip", "-4", "-json", "address"]))
@@ -152,11 +163,13 @@ def remove_cgroup(group: Path) -> None:
 
 def unplug(instance: Instance, node: str) -> None:
     """Pull the node's cable at the bridge: its own addresses and routes stay."""
+    require_privilege("a network of each node")
     ip_on(instance, LOGIN, [f"link set {node} down"])
 
 
 def plug(instance: Instance, node: str) -> None:
-    ip_on(instance, LOGIN, [f"link set {node} up"])
+    if not unprivileged():
+        ip_on(instance, LOGIN, [f"link set {node} up"])
 
 
 def listening(instance: Instance, host: str, port: int) -> bool:
@@ -164,6 +177,8 @@ def listening(instance: Instance, host: str, port: int) -> bool:
     pid = recorded_pid(instance.pidfile(host))
     if pid is None:
         return False
+    if unprivileged():
+        port = machine.port(instance, host, port)
     lines = [line for name in ("tcp", "tcp6") for line in read(Path(f"/proc/{pid}/net/{name}")).splitlines()]
     # Fields: number, local address:port in hexadecimal, remote one, state, of which 0A is "listens".
     return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in map(str.split, lines))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import getpass
 import hashlib
 import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import SkipTest
 
 from tests.cluster.kinds import NODES, OWN, USUAL, Kind
+from tests.needs import other_users, works
 
 TOOL = Path(__file__).resolve().parent
 CHECKOUT = TOOL.parents[1]
@@ -19,6 +23,23 @@ HOSTS = (LOGIN, *NODES)
 
 class ClusterError(Exception):
     """The cluster cannot do what was asked; the text says what and where to look."""
+
+
+class PrivilegeError(ClusterError, SkipTest):
+    """The cluster would need a privilege that this process lacks; pytest skips a test that raises it."""
+
+
+@functools.cache
+def unprivileged() -> bool:
+    """Return whether this process lacks namespaces and other users, so that its hosts are the machine itself."""
+    has_ip = ("sh", "-c", "! command -v ip || ip link set lo up")
+    return not (other_users() and works("unshare", "--mount", "--uts", "--net", "--ipc", *has_ip))
+
+
+def require_privilege(what: str) -> None:
+    """Raise PrivilegeError if clusters of this process do without hosts of their own."""
+    if unprivileged():
+        raise PrivilegeError(f"needs root and namespaces, for {what}")
 
 
 @dataclass(frozen=True)
@@ -43,6 +64,12 @@ USERS = {
 }
 GROUP_NAME = "users21000"
 GROUP_ID = 21000
+if unprivileged():
+    # The one user that there is.
+    USERS = {"alice": User(getpass.getuser(), os.getuid(), USERS["alice"].accounts, has_venv=True)}
+    GROUP_ID = os.getgid()
+ALICE = USERS["alice"].name
+ADMINISTRATOR = ALICE if unprivileged() else "root"
 
 
 SUITES = {"next": "trixie", "newest": "sid"}
@@ -80,12 +107,13 @@ class Instance:
     @property
     def suite(self) -> str:
         """Return the Debian suite that the hosts are made of."""
-        return SUITES.get(self.slurm) or platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+        own = "bookworm" if unprivileged() else platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+        return SUITES.get(self.slurm, own)
 
     @property
     def has_own_tree(self) -> bool:
         """Whether the hosts have a root tree of another Debian suite, and not the machine's."""
-        return self.slurm in SUITES
+        return self.slurm in SUITES and not unprivileged()
 
     @property
     def shared(self) -> Path:
@@ -146,9 +174,10 @@ def digest(path: Path) -> str:
 def default_instance(slurm: str = OWN, kind: Kind = USUAL) -> Instance:
     """Return the checkout's own cluster of a Slurm and a kind; PAISLURM_CLUSTER_DIR names the machine's folder."""
     named = os.environ.get("PAISLURM_CLUSTER_DIR")
-    folder = Path(named) if named else Path(f"/var/tmp/paislurm-cluster-{digest(CHECKOUT)}")
+    key = digest(Path(f"{CHECKOUT}~{os.getuid()}") if unprivileged() else CHECKOUT)
+    folder = Path(named) if named else Path(f"/var/tmp/paislurm-cluster-{key}")
     folder = Path(os.path.realpath(folder))
-    for hidden in ("/tmp", "/run", "/dev/shm"):
+    for hidden in () if unprivileged() else ("/tmp", "/run", "/dev/shm"):
         if folder.is_relative_to(hidden):
             raise ClusterError(f"{folder}: nodes have a {hidden} of their own; choose a folder elsewhere")
     suffix = f"-{slurm}" if slurm in SUITES else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.state.tidy import is_tidied
-from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.instance import ALICE, GROUP_ID, USERS
 from tests.cluster.processes import wait_until
 from tests.documents import check_output
 
@@ -109,12 +109,12 @@ class Submitted:
 
     @property
     def attempt(self) -> Path:
-        return self.home / "jobs" / f"alice~{self.name}" / "attempts" / "0"
+        return self.home / "jobs" / f"{ALICE}~{self.name}" / "attempts" / "0"
 
     def ended(self, timeout: int = 120) -> tuple[int, dict[str, Any]]:
         """Wait for the end; return the exit code of `paislurm wait`, and result.json."""
         environment = {"PAISLURM_HOME": str(self.home)}
-        argv = ["wait", "--", f"alice~{self.name}"]
+        argv = ["wait", "--", f"{ALICE}~{self.name}"]
         done = paislurm(self.cluster, self.folder, *argv, env=environment, timeout=timeout)
         log = self.attempt / "slurm.log"
         assert (self.attempt / "result.json").exists(), done.stderr + (log.read_text() if log.exists() else "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tests.children import child
 from tests.cluster import hosts
-from tests.cluster.instance import CHECKOUT, GROUP_ID, LOGIN, USERS
+from tests.cluster.instance import CHECKOUT, GROUP_ID, LOGIN, USERS, require_privilege
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
@@ -178,6 +178,7 @@ def laptops(cluster: Cluster) -> Iterator[Laptop]:
     for path in (folder / "home", key.parent, *key.parent.iterdir()):
         os.chown(path, ANN, ANN)
     key.parent.chmod(0o700)
+    require_privilege("a second machine")
     unshare = ["unshare", "--mount", "--uts", "--net", "--ipc", "--pid", "--fork", "--kill-child"]
     script = Path(__file__).with_suffix(".sh")
     with ExitStack() as stack:

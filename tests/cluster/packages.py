@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.hosts import call, enter
-from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance
+from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance, unprivileged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,7 +71,8 @@ def venv_python(instance: Instance) -> Path:
     python = instance.venv / "bin" / "python"
     if not python.exists():
         options = ["--clear", "--without-pip", *(["--system-site-packages"] if instance.has_own_tree else [])]
-        call([*inside(instance), "/usr/bin/python3", "-m", "venv", *options, str(instance.venv)])
+        base = sys.executable if unprivileged() else "/usr/bin/python3"
+        call([*inside(instance), base, "-m", "venv", *options, str(instance.venv)])
     return python
 
 
@@ -87,7 +88,9 @@ def install_wheel(instance: Instance, wheel: Path) -> None:
         return
     pip = [sys.executable, "-m", "pip", f"--python={venv_python(instance)}", "-qq"]
     for words in (["uninstall", "--yes", "paislurm"], ["install", str(wheel)]):
-        subprocess.run([*pip, *words], check=True)
+        done = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ClusterError(f"{wheel.name} cannot be installed: {done.stderr}".rstrip())
 
 
 def unpack_wheel(instance: Instance, wheel: Path) -> None:

@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from tests.cluster.hosts import seen
-from tests.cluster.instance import ClusterError, Instance
+from tests.cluster.instance import ClusterError, Instance, require_privilege
 from tests.cluster.processes import recorded_pid
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def use(instance: Instance, boot: Callable[[], bool], down: Callable[[], None], 
 @contextlib.contextmanager
 def small_file_system(instance: Instance) -> Iterator[Path]:
     """Have the file system of 4 MiB alone, and empty; return its path on the hosts."""
+    require_privilege("a file system of its own")
     with (instance.folder / "small.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.children import child
 from tests.cluster.hosts import enter
-from tests.cluster.instance import LOGIN
+from tests.cluster.instance import ALICE, LOGIN
 from tests.cluster.jobs import folder_of_alice
 from tests.cluster.processes import wait_until
 from tests.cluster.seen import behind, beside
@@ -47,7 +47,7 @@ def test_result_is_found_when_its_folder_mtime_changes_first(installed: Cluster,
     """The monitor begins, somebody looks for the result in vain, it is written: no question to Slurm is needed."""
     gate = ground / "gate"
     job = watched(installed, ground / "late", f"until [ -e {gate} ]; do sleep 0.1; done", site=NEVER)
-    probe, result = job.home / "probe/probe", job.home / f"jobs/alice~{job.name}/attempts/0/result.json"
+    probe, result = job.home / "probe/probe", job.home / f"jobs/{ALICE}~{job.name}/attempts/0/result.json"
     probe.parent.mkdir()
     job.begun()
     login = enter(installed.instance, LOGIN)

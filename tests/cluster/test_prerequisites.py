@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.instance import ALICE, GROUP_ID, USERS
 from tests.cluster.jobs import SITE, Submitted, paislurm, role, submit_file
 from tests.cluster.processes import read, wait_until
 
@@ -134,7 +134,7 @@ taskRoles:
     assert "<% $secrets.db.key %>" in shown[4]
     assert [text for text in shown if VALUE in text] == []
     # What we keep.
-    folder = submitted.home / "jobs" / f"alice~{submitted.name}"
+    folder = submitted.home / "jobs" / f"{ALICE}~{submitted.name}"
     kept = [path for path in folder.rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()]
     assert kept == [folder / "secrets" / "db.key"]
     assert kept[0].stat().st_mode & 0o777 == 0o600

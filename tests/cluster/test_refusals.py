@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.instance import ALICE, GROUP_ID, USERS
 from tests.cluster.jobs import ONE_ATTEMPT, job_text, paislurm, role, submit_file, write
 from tests.cluster.processes import wait_until
 
@@ -60,7 +60,7 @@ def test_status_reports_an_accepted_job_that_cannot_start(installed: Cluster, wo
     with installed.child(["paislurm", "wait", job.name], env=home) as waiting:
         assert waiting.stderr
         said = waiting.stderr.readline()
-        assert f"alice~{job.name} waits, since 2" in said
+        assert f"{ALICE}~{job.name} waits, since 2" in said
         assert "PartitionTimeLimit: its time limit" in said
         assert "advice: see the limits with `sinfo" in waiting.stderr.readline()
         paislurm(installed, workdir, "cancel", job.name, env=home)
@@ -106,7 +106,7 @@ def test_invalid_job_id_does_not_break_the_listing_of_other_jobs(installed: Clus
     assert job.returncode == 0, job.stderr
     (folder,) = (workdir / "home" / "jobs").iterdir()
     for number in ("2147483647", "2147483648", "--user=root"):
-        copy = folder.with_name(f"alice~{number}")
+        copy = folder.with_name(f"{ALICE}~{number}")
         shutil.copytree(folder, copy)
         text = (copy / "journal.jsonl").read_text()
         (copy / "journal.jsonl").write_text(re.sub(r'("job_id": )"\d+"', rf'\1"{number}"', text))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
-from tests.cluster.instance import default_instance
+from tests.cluster import unpacked
+from tests.cluster.instance import default_instance, unprivileged
 from tests.cluster.trees import library_of, tree
 
 PACKAGES = ("slurm-client", "bash", "openmpi-bin", "charliecloud", "python3-minimal")
@@ -25,6 +26,9 @@ def slurm_of(slurm: str) -> str:
 
 def packages_of(slurm: str) -> dict[str, str]:
     instance = default_instance(slurm)
+    if unprivileged():
+        names = (unpacked.root(instance.suite) / unpacked.DEBS).read_text().splitlines()
+        return {name: version for name, version, _ in (deb.split("_") for deb in names) if name == "slurm-client"}
     where = [f"--admindir={tree(instance.suite)}/var/lib/dpkg"] if instance.has_own_tree else []
     query = ["dpkg-query", *where, "--show", "--showformat=${Package} ${Version}\n", *PACKAGES]
     answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout

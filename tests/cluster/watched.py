@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paislurm.translator.state.tidy import is_tidied
+from tests.cluster.instance import ALICE
 from tests.cluster.jobs import folder_of_alice, job_text, profile, role
 from tests.cluster.processes import wait_until
 
@@ -39,7 +40,7 @@ class Watched:
 
     @property
     def path(self) -> Path:
-        return self.cluster.seen(self.home / "jobs" / f"alice~{self.name}")
+        return self.cluster.seen(self.home / "jobs" / f"{ALICE}~{self.name}")
 
     def argv(self, *words: str) -> list[str]:
         return self.cluster.command(["paislurm", *words], user="alice", cwd=self.folder, env=self.env)

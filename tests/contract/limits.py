@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tests.cluster.instance import ALICE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -12,17 +14,20 @@ if TYPE_CHECKING:
 
 MADE = (
     "sacctmgr add account tight cluster=paislurm",
-    "sacctmgr add user alice account=tight",
+    f"sacctmgr add user {ALICE} account=tight",
     "sacctmgr add qos narrow",
     "sacctmgr modify qos narrow set maxtresperuser=gres/gpu=2 maxwall=20 flags=DenyOnLimit",
-    "sacctmgr modify user alice where account=tight set qos+=narrow maxsubmitjobs=2 maxjobs=2 maxtres=cpu=8 maxwall=30",
+    (
+        f"sacctmgr modify user {ALICE} where account=tight set "
+        "qos+=narrow maxsubmitjobs=2 maxjobs=2 maxtres=cpu=8 maxwall=30"
+    ),
     "scontrol update partitionname=urgent allowaccounts=extra",
     "scontrol update partitionname=pair maxnodes=1",
 )
 UNMADE = (
     "scontrol update partitionname=pair maxnodes=UNLIMITED",
     "scontrol update partitionname=urgent allowaccounts=ALL",
-    "sacctmgr delete user alice account=tight",
+    f"sacctmgr delete user {ALICE} account=tight",
     "sacctmgr delete account tight",
     "sacctmgr delete qos narrow",
 )

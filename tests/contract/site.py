@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.config import has_real_limits
-from tests.cluster.instance import GROUP_ID, LOGIN, USERS
+from tests.cluster.instance import ALICE, GROUP_ID, LOGIN, USERS
 from tests.cluster.jobs import ONE_ATTEMPT, ROOT, SITE, job_text, read_log, read_script
 from tests.cluster.kinds import SLURMS as OURS
 from tests.cluster.processes import wait_until
@@ -58,7 +58,7 @@ class Site:
 
     @property
     def user(self) -> str:
-        return "alice" if self.cluster else str(Path("~").expanduser().owner())
+        return ALICE if self.cluster else str(Path("~").expanduser().owner())
 
     @property
     def tracks_by_parents(self) -> bool:

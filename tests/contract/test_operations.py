@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.cluster.instance import ALICE
 from tests.cluster.jobs import role
 from tests.cluster.processes import wait_until
 
@@ -38,4 +39,4 @@ def test_an_administrator_sees_what_users_run(site: Site, folder: Path, installe
     wait_until(lambda: "COMPLETED" in str(rows(SACCT)), "the accounts have its end")
     ((user, id_in_accounts, _, state, line),) = rows(SACCT)
     assert (user, id_in_accounts, state) == (site.user, number, "COMPLETED")
-    assert line.endswith(f"/jobs/alice~{name} 0 {tag}")
+    assert line.endswith(f"/jobs/{ALICE}~{name} 0 {tag}")

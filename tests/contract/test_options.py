@@ -9,6 +9,7 @@ import pytest
 
 from paislurm.translator.protocol.raw_options import SBATCH, SRUN
 from paislurm.translator.slurm_options import PASS_THROUGH
+from tests.cluster.instance import ALICE
 from tests.cluster.jobs import ROOT
 from tests.cluster.processes import wait_until
 from tests.unit.protocol.test_raw_options import PASSED
@@ -66,7 +67,7 @@ def groups(program: str) -> list[list[str]]:
 @pytest.mark.exclusive
 def test_sbatch_takes_every_option(site: Site, folder: Path) -> None:
     cluster = site.administrator
-    reservation = ["reservationname=held", "starttime=now", "duration=10", "users=alice", "nodes=n1"]
+    reservation = ["reservationname=held", "starttime=now", "duration=10", f"users={ALICE}", "nodes=n1"]
     cluster.admin(["scontrol", "create", "reservation", *reservation])
     try:
         for words in groups("sbatch"):

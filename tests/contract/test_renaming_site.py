@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.children import child
+from tests.cluster.instance import ALICE
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
 from tests.cluster.kinds import KINDS
 from tests.cluster.processes import wait_until
@@ -64,7 +65,7 @@ def test_a_waiting_job_is_submitted_once_and_cancelled(site: Site, folder: Path,
     assert slurm_jobs(job) == ["PENDING"]
     done = job.paislurm("cancel", job.name)
     assert (done.returncode, done.stderr) == (0, "")
-    assert job.over() == ("STOPPED", -210, "the job was cancelled by alice")
+    assert job.over() == ("STOPPED", -210, f"the job was cancelled by {ALICE}")
     wait_until(lambda: slurm_jobs(job) == ["CANCELLED"], "Slurm to show the cancel")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.site.load import load_site
+from tests.cluster.instance import ALICE
 from tests.cluster.jobs import ROOT
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def test_detected_profile_matches_the_cluster(site: Site, profile: Path) -> None
     assert found.time.kill_wait.total_seconds() == 5
     assert found.mpi
     assert (found.mpi[0] == "pmix") == ("pmix" in site.run("srun", "--mpi=list").stdout.split())
-    assert "# Accounts of alice: extra, research." in profile.read_text()
+    assert f"# Accounts of {ALICE}: extra, research." in profile.read_text()
 
 
 def test_detecting_again_changes_nothing(site: Site, profile: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.instance import ALICE
 from tests.cluster.jobs import job_text, role
 from tests.contract.limits import administer, limits
 from tests.contract.site import Job
@@ -59,7 +60,7 @@ def test_refusal_lists_the_valid_values_of_the_site(site: Site, folder: Path) ->
 def test_submit_waits_for_room_in_the_queue_and_submits_once(site: Site, folder: Path) -> None:
     cluster = site.administrator
     with limits(cluster):
-        administer(cluster, "sacctmgr modify user alice where account=tight set maxsubmitjobs=1")
+        administer(cluster, f"sacctmgr modify user {ALICE} where account=tight set maxsubmitjobs=1")
         job = written(site, folder, ONE, "account: tight, time: 5", more="retry: {submitWait: 0}\n")
         first = site.run("sbatch", "--parsable", "--account=tight", "--hold", "--wrap=true", cwd=folder).stdout.strip()
         done = job.paislurm("submit", job.file.name)
@@ -71,7 +72,7 @@ def test_submit_waits_for_room_in_the_queue_and_submits_once(site: Site, folder:
         with cluster.child(argv, cwd=folder, env=job.env) as waiting:
             assert waiting.stderr
             said = next(line for line in waiting.stderr if "not submitted yet" in line)
-            assert "alice~job is not submitted yet: sbatch refuses --account or --qos: AssocMaxSub" in said
+            assert f"{ALICE}~job is not submitted yet: sbatch refuses --account or --qos: AssocMaxSub" in said
             assert "next try in 5 s, for at most 600 s; Ctrl-C stops trying" in said
             assert jobs_of(site) == [first]
             site.run("scancel", first)

@@ -15,6 +15,7 @@ import pytest
 from paislurm.translator.monitor.job_status import LOST_SECONDS
 from paislurm.translator.monitor.verdict import REUSED_SECONDS
 from paislurm.translator.site.load import load_site
+from tests.cluster.instance import ALICE
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role
 from tests.cluster.kinds import KINDS
 from tests.cluster.processes import wait_until
@@ -63,7 +64,7 @@ def each_outcome(site: Site, folder: Path, extras: str, *, forgets: bool = False
     """
     failed = site.submit(folder, role("w", 2, "exit 3"), extras)
     assert failed.over()[:2] == ("FAILED", 255)
-    for reason in ("the job was cancelled by alice", ""):
+    for reason in (f"the job was cancelled by {ALICE}", ""):
         job = site.submit(folder, role("w", 1, "echo up; sleep infinity"), extras)
         job.wait_for("up", "0-w/0")
         yield job
