@@ -143,14 +143,13 @@ def prepare_folder(instance: Instance) -> None:
     spools = [f"spool/{node}" for node in instance.nodes]
     for name in ["run/munge", "run/mysqld", "run/slurm", "log", "state", "state-far", *spools, "home", "dev"]:
         (instance.folder / name).mkdir(parents=True)
-    for user in USERS.values():
-        home = instance.home(user.name)
+    for name, user in USERS.items():
+        home = instance.home(name)
         home.mkdir(mode=0o755)
         os.chown(home, user.uid, GROUP_ID)
     if unprivileged():
-        # Device files are made for it, but Slurm takes a GPU's number from the file's name.
         for number in range(4):
-            (instance.folder / "dev" / f"nvidia{number}").touch()
+            (instance.folder / "dev" / f"nvidia{number}").symlink_to("/dev/null")
     else:
         make_devices(instance)
     (instance.run / "subnet").write_text(hosts.choose_subnet(instance) + "\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A real Slurm cluster on this machine, of eight nodes or as its kind has it: the class of tests, and the command line.
 
-Run it by path, as root: `tests/cluster/cluster.py --help`.
+Run it by path: `tests/cluster/cluster.py --help`. Without root and namespaces its hosts are the machine itself.
 """
 
 from __future__ import annotations

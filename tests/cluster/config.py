@@ -63,7 +63,8 @@ def render_etc(instance: Instance) -> dict[str, str]:
     if unprivileged():
         templates |= {name: merged(templates[name], text) for name, text in machine.settings(instance).items()}
         found = slurm_etc(instance, templates, values)
-        return found | {"slurm/slurm.conf": machine.with_addresses(instance, found["slurm/slurm.conf"])}
+        more = {"hosts": hosts_file(instance), "bin/getent": machine.GETENT}
+        return found | more | {"slurm/slurm.conf": machine.with_addresses(instance, found["slurm/slurm.conf"])}
     etc = etc_below(instance)
     return slurm_etc(instance, templates, values) | {
         "nsswitch.conf": nsswitch,
@@ -126,7 +127,8 @@ def write_etc(instance: Instance) -> None:
     for name, text in render_etc(instance).items():
         path = instance.etc / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600 if path.name in ("shadow", "slurmdbd.conf") else 0o644)
+        secret, program = path.name in ("shadow", "slurmdbd.conf"), path.parent.name == "bin"
+        path.touch(mode=0o600 if secret else 0o755 if program else 0o644)
         path.write_text(text)
     for name in ("munge.key", "jwt.key"):
         key = instance.etc / name

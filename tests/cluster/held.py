@@ -65,7 +65,9 @@ def prepare() -> str:
 @functools.cache
 def unfit() -> str:
     """Return why no cluster can boot on this machine, "" if nothing is known."""
-    if not unprivileged() and (missing := missing_packages()):
+    if unprivileged():
+        return "three Slurms: needs root and namespaces"
+    if missing := missing_packages():
         return f"three Slurms: needs packages of Debian 12: {' '.join(missing)}"
     return ""
 

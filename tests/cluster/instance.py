@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import getpass
 import hashlib
 import os
 import platform
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import SkipTest
@@ -164,7 +166,18 @@ class Instance:
         return self.run / f"{process}.pid"
 
     def address(self, host: str) -> str:
+        if unprivileged():
+            return machine_address()
         return f"{self.subnet}.{1 + 10 * (host != LOGIN) + max(0, self.hosts.index(host) - 1)}"
+
+
+@functools.cache
+def machine_address() -> str:
+    """Return the address by which the machine reaches others, which is not a loopback one if it has a network."""
+    with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as asked:
+        asked.connect(("192.0.2.1", 9))  # sends nothing
+        return str(asked.getsockname()[0])
+    return "127.0.0.1"
 
 
 def digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Hosts without privileges: all are the machine itself, and differ in their loopback addresses and names for Slurm."""
+"""Hosts without privileges: all are the machine itself, and differ in their ports and names for Slurm."""
 
 from __future__ import annotations
 
@@ -20,11 +20,24 @@ SLURMCTLD, SLURMD, SLURMDBD = 6817, 6818, 6819
 FIRST_PORT, SIZE, BLOCKS = 10_000, 16, 1_375
 """Each cluster has a block of ports, below those that the kernel gives to connections."""
 
+GETENT = r"""#!/bin/bash
+# The machine knows no names of nodes.
+names=${BASH_SOURCE[0]%/bin/*}/hosts
+if [[ $1 == *hosts* ]] && grep -q " ${*: -1}\$" "$names"; then
+  for name in "${@:2}"; do
+    awk -v "name=$name" '$2 == name { print $1, "STREAM", name }' "$names"
+  done
+else
+  exec /usr/bin/getent "$@"
+fi
+"""
+
 
 def environment(instance: Instance, host: str = LOGIN) -> dict[str, str]:
     """Return the variables by which programs find this cluster's daemons, and by which these processes are found."""
     names = {} if host == LOGIN else {"SLURMD_NODENAME": host}
-    programs = ":".join(f"{unpacked.root(suite)}/bin" for suite in (instance.suite, unpacked.FIRST))
+    folders = (instance.etc, unpacked.root(instance.suite), unpacked.root(unpacked.FIRST))
+    programs = ":".join(f"{folder}/bin" for folder in folders)
     return names | {
         "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
         "SLURM_CONF": f"{instance.etc}/slurm/slurm.conf",
@@ -43,7 +56,7 @@ def residents(instance: Instance, hosts: tuple[str, ...] = ()) -> Iterator[int]:
 
 
 def choose_subnet(instance: Instance) -> str:
-    """Return the first numbers of loopback addresses that stand for ports of which none is taken.
+    """Return three numbers, as of addresses, that stand for a block of ports of which none is taken.
 
     Clusters of a checkout, which may boot at once, begin to look at different ones.
     """
@@ -80,6 +93,8 @@ def settings(instance: Instance) -> dict[str, str]:
         "SlurmdUser": ADMINISTRATOR,
         "SlurmctldPort": str(port(instance, LOGIN, SLURMCTLD)),
         "SlurmctldPidFile": f"{instance.run}/slurm/slurmctld.pid",
+        # PMIx has a folder there for each step, and its nodes would share it.
+        "TmpFS": f"{instance.folder}/spool/%n",
         "SlurmdPidFile": f"{instance.run}/slurm/slurmd-%n.pid",
         "AccountingStorageHost": login,
         "AccountingStoragePort": str(port(instance, LOGIN, SLURMDBD)),
@@ -97,13 +112,12 @@ def settings(instance: Instance) -> dict[str, str]:
 
 
 def with_addresses(instance: Instance, text: str) -> str:
-    """Return a slurm.conf whose nodes are this machine, each with an address and a port of its own."""
+    """Return a slurm.conf whose nodes are this machine, each with a port of its own."""
     name = socket.gethostname().partition(".")[0]
 
     def addressed(line: re.Match[str]) -> str:
         first, last = int(line[1]), int(line[2] or line[1])
-        addresses = f"{instance.subnet}.[{first + 10}-{last + 10}]"
         ports = f"[{port(instance, f'n{first}', SLURMD)}-{port(instance, f'n{last}', SLURMD)}]"
-        return f"{line[0]} NodeAddr={addresses} NodeHostname={name} Port={ports}"
+        return f"{line[0]} NodeAddr={instance.address(LOGIN)} NodeHostname={name} Port={ports}"
 
     return re.sub(r"^NodeName=n\[?(\d+)(?:-(\d+)\])?(?= )", addressed, text, flags=re.MULTILINE)
