@@ -16,6 +16,7 @@ from tests.cluster.instance import (
     ADMINISTRATOR,
     GROUP_ID,
     LOGIN,
+    PRESENT,
     TOOL,
     USERS,
     ClusterError,
@@ -143,7 +144,7 @@ def prepare_folder(instance: Instance) -> None:
     spools = [f"spool/{node}" for node in instance.nodes]
     for name in ["run/munge", "run/mysqld", "run/slurm", "log", "state", "state-far", *spools, "home", "dev"]:
         (instance.folder / name).mkdir(parents=True)
-    for name, user in USERS.items():
+    for name, user in PRESENT.items():
         home = instance.home(name)
         home.mkdir(mode=0o755)
         os.chown(home, user.uid, GROUP_ID)
@@ -212,13 +213,13 @@ def make_plugin(instance: Instance) -> None:
 
 def register(instance: Instance) -> None:
     """Tell the accounting database of the cluster, its accounts and its users."""
-    users = ",".join(user.name for user in USERS.values())
-    accounts = {account: None for user in USERS.values() for account in user.accounts}
+    users = ",".join(user.name for user in PRESENT.values())
+    accounts = {account: None for user in PRESENT.values() for account in user.accounts}
     clusters = ["paislurm", *(["far"] if instance.kind.far else [])]
     commands = [f"add cluster {','.join(clusters)}", f"add account {','.join(accounts)} cluster={','.join(clusters)}"]
     commands += [
         f"add user {user.name} account={','.join(user.accounts)} defaultaccount={user.accounts[0]}"
-        for user in USERS.values()
+        for user in PRESENT.values()
     ]
     commands += ["add qos high priority=100", f"modify user {users} set qos=normal,high"]
     for command in commands:

@@ -23,6 +23,7 @@ from tests.cluster.forked import can_fork, forker
 from tests.cluster.instance import (
     GROUP_ID,
     LOGIN,
+    PRESENT,
     USERS,
     ClusterError,
     default_instance,
@@ -96,7 +97,7 @@ class Cluster:
         """
         variables = {**self.environment(user), **(env or {})}
         identity: list[str] = []
-        if user not in (*USERS, "root"):
+        if user not in (*PRESENT, "root"):
             require_privilege("another user")
         if user != "root" and not unprivileged():
             identity = ["setpriv", f"--reuid={user}", f"--regid={GROUP_ID}", "--init-groups"]
@@ -251,7 +252,7 @@ class Cluster:
 
     def cancel_all(self) -> None:
         """Cancel every job of every user."""
-        for user in USERS.values():
+        for user in PRESENT.values():
             self.admin(["scancel", f"--user={user.name}"], check=False)
 
     def wait_idle(self, timeout: float = EVENT_TIMEOUT) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import getpass
 import hashlib
 import os
 import platform
+import pwd
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +67,13 @@ USERS = {
 GROUP_NAME = "users21000"
 GROUP_ID = 21000
 if unprivileged():
-    # The one user that there is.
-    USERS = {"alice": User(getpass.getuser(), os.getuid(), USERS["alice"].accounts, has_venv=True)}
+    # The one user that there is, who may have no name in a container.
+    names = [entry.pw_name for entry in pwd.getpwall() if entry.pw_uid == os.getuid()]
+    USERS["alice"] = User(next(iter(names), str(os.getuid())), os.getuid(), USERS["alice"].accounts, has_venv=True)
     GROUP_ID = os.getgid()
 ALICE = USERS["alice"].name
+PRESENT = {name: user for name, user in USERS.items() if name == "alice" or not unprivileged()}
+"""The users that a cluster of this process can have."""
 ADMINISTRATOR = ALICE if unprivileged() else "root"
 
 
