@@ -12,8 +12,8 @@ from msgspec import Struct, field
 
 from ..errors import Diagnostic, NotFoundError, PaislurmError, did_you_mean
 from ..exit_codes.advice import UNLISTED, advice, retry_rule
-from ..exit_codes.table import UNEXPLAINED, Behaviour, ExitTable, code_of_status, conditions
-from ..monitor.job_status import FOLDER_NOT_SHARED
+from ..exit_codes.codes import FOLDER_NOT_SHARED, UNEXPLAINED
+from ..exit_codes.table import Behaviour, ExitTable, code_of_status, conditions
 from ..monitor.verdict import NO_LOG
 from .sites.find import find_site
 

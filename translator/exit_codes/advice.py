@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..shipped import shipped_table
-from .table import UNEXPLAINED, corrected_rules, exit_codes
+from .codes import UNEXPLAINED
+from .table import corrected_rules, exit_codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,15 +14,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..shipped import shipped_table
+from .codes import UNEXPLAINED, UNLISTED, UNLISTED_NEGATIVE
 
 Behaviour = Literal["transient", "conflict", "permanent", "unknown"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
-
-UNEXPLAINED = 255
-"""The code of all failures without a rule; the exit status is more specific. Source: OpenPAI exit specification."""
-UNLISTED = 256
-UNLISTED_NEGATIVE = -8000
-"""The rows for codes without a row."""
 
 
 PARTIES: Mapping[str, str] = {

@@ -13,13 +13,12 @@ from paislurm.backends.base import JobId, Submission
 from paislurm.backends.slurm.commands import cluster_of_tag
 
 from ..errors import RejectedError, ThrottledError, UnreachableError
+from ..exit_codes.codes import NEVER_TAKEN, STOPPED
 from ..files.private import make_private, sync_folder, write_durably
 from ..files.reading import read_end
 from ..state.history import apply
 from ..state.records import Intent, Refused, Submitted
 from ..view.reasons import reason
-from .job_status import NEVER_TAKEN
-from .retry import STOPPED
 from .transition import abandoned
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..exit_codes.advice import BATCH, LINES, advice, chose_its_status, lacks_something, retry_rule
-from ..exit_codes.table import UNEXPLAINED, ExitTable, conditions
+from ..exit_codes.codes import NODE_LOST, OUT_OF_MEMORY, UNEXPLAINED
+from ..exit_codes.table import ExitTable, conditions
 from ..job import RESTART_ALWAYS
 from ..state.result import reported_behaviour
 from ..times import aware, seconds_since_1970
 from ..view.failure import JobFailure
-from .first_cause import NODE_LOST, OUT_OF_MEMORY
 from .retry import WITHOUT_LIMIT
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ..exit_codes.codes import NODE_LOST, OUT_OF_MEMORY
 from ..times import seconds_since_1970
 from .last_words import lost_a_peer, raised_by_itself
 
@@ -27,7 +28,6 @@ QUIET_MS = 10_000
 """A task that ended with status 0 at most this long before the first failure may have raised an error before it."""
 MAX_READ, MAX_QUIET = 8, 64
 """The number of failed tasks, and of other tasks, whose last lines are examined."""
-NODE_LOST, OUT_OF_MEMORY = -1001, -1200
 HARD_CODES = frozenset({NODE_LOST, OUT_OF_MEMORY, 128, 223})
 """Codes that no other task can cause: a lost node, too much memory, a memory error of a GPU."""
 HARD_STATUSES = frozenset({132, 135, 136, 137, 139})

@@ -6,10 +6,11 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from ..exit_codes.codes import DEADLINE, OUT_OF_MEMORY
 from ..plural import counted
 from ..state.changes import MEMORY, TIME, changed_options, memory_step
 from ..times import seconds_of, slurm_time
-from .retry import DEADLINE, NO_MORE, OUT_OF_MEMORY, More
+from .retry import NO_MORE, More
 
 if TYPE_CHECKING:
     from ..state.history import History

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import REUSED, Phase, phase
 
+from ..exit_codes.codes import NODE_LOST, NOT_BEGUN, NOT_STARTED
 from ..view.reasons import Reason, said
 from ..view.states import State, final_state, state_of
 
@@ -20,18 +21,12 @@ if TYPE_CHECKING:
     from ..state.result import Result
     from ..view.waits import Wait
 
-LOST_NODES = (-1001, -1006)
+LOST_NODES = (NODE_LOST, NOT_BEGUN)
 """Codes for which the backend identifies the faulty node better than the script."""
-NEEDS_BACKEND = (*LOST_NODES, -1402)
+NEEDS_BACKEND = (*LOST_NODES, NOT_STARTED)
 """Codes of results for which the backend identifies the faulty node, or reports that a node could not start the job."""
 SCRIPT_ENDED = ("COMPLETED", "FAILED")
 """The states of Slurm for a script that ended by itself. The script's result says more."""
-UNEXPLAINED = -101
-"""The code of an unexplained end from outside. Source: OpenPAI exit specification, PodExternalDeleted."""
-NEVER_TAKEN = -120
-"""The code of an attempt that never reached Slurm, or that Slurm has lost before it began."""
-JOB_FORGOTTEN, FOLDER_NOT_SHARED, FOLDER_FULL = -1404, -1405, -1406
-"""Exit codes of paislurm; see exit_codes/table.yaml."""
 LOST_SECONDS = 600
 """Seconds after which a job that has not begun, and that the queue does not know, is lost.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ..exit_codes.codes import NEVER_TAKEN
 from ..state.history import apply, history
 from ..state.journal import read
 from ..view.reasons import reason
@@ -14,7 +15,7 @@ from .after import before_first
 from .attempt import recover, submitted
 from .facts import gather
 from .job_files import Opened, questions, read_files, reports_of, result_of
-from .job_status import NEVER_TAKEN, JobStatus
+from .job_status import JobStatus
 from .polling.shared_results import NOT_ASKED, asking
 from .transition import between_attempts, transition, while_refused
 from .verdict import verdict

@@ -17,6 +17,7 @@ from paislurm.backends.registry import is_remote
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..errors import BackendError, PaislurmError
+from ..exit_codes.codes import REFUSED
 from ..state.changes import changed_options, memory_step, policy_at
 from ..state.history import apply
 from ..state.records import Ended, Intent, Refused, Retry
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
 REFUSED_SECONDS = 3600
 """Seconds for which a refused attempt is tried again: a limit of the site may be reached only for a while."""
-REFUSED = -200
 CANCEL_SECONDS = 60
 """Seconds after which Slurm shows a cancelled job as ending, if it remembers the cancel."""
 NO_ENVIRONMENT = "the environment and the secrets of its submit have been removed"

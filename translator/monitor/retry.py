@@ -11,6 +11,7 @@ from zlib import crc32
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ..exit_codes.codes import DEADLINE, STOPPED, TASK_STOPPED
 from ..job import RESTART_ALWAYS
 from ..state.records import RetryCounters, RetryPolicy
 
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
 
     from ..exit_codes.table import Behaviour
 
-STOPS = (-210, -220, -230)
+STOPS = (STOPPED, TASK_STOPPED, -230)
 """Codes of attempts that were stopped. Source: OpenPAI exit specification."""
-STOPPED, DEADLINE, OUT_OF_MEMORY = -210, -1004, -1200
 WITHOUT_LIMIT = -1
 """The retry count of a job whose unknown failures are retried without limit. Source: OpenPAI retry policy."""
 MIN_CONFLICT, MAX_CONFLICT = 60, 900

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.slurm.states import FORGOTTEN
 
+from ..exit_codes.codes import STOPPED
 from ..folded_names import folded
 from ..state.changes import policy_at
 from ..state.records import Ended, Observed, Retry
@@ -15,7 +16,7 @@ from ..view.reasons import Reason, reason
 from ..view.states import state_of
 from .growth import more_after
 from .job_status import LOST_NODES, JobStatus, may_be_lost, tells_all
-from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
+from .retry import AttemptEnd, RetryAfter, decide_retry
 from .status import folded_nodes
 from .waits import is_change
 

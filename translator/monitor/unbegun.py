@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from paislurm.backends.hostlist import expand
 from paislurm.backends.slurm.states import BY_NOBODY
 
+from ..exit_codes.codes import NOT_STARTED, PROLOG_FAILED
 from ..files.names import STEPS
 from ..files.reading import read_end
 from .job_files import reports_of
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from ..state.result import Result
     from .job_files import Opened
 
-PROLOG_FAILED, NOT_STARTED = -1403, -1402
-"""The codes of such an end; see exit_codes/table.yaml."""
 BY_ROOT = ("CANCELLED", BY_NOBODY, "CANCELLED by 0")
 """Without accounts, the cancelling user is unknown."""
 _NOT_BEGUN = re.compile(r"prolog|launch fail|duplicate job", re.IGNORECASE)

@@ -9,21 +9,11 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, Phase, phase
 
+from ..exit_codes.codes import FOLDER_FULL, FOLDER_NOT_SHARED, JOB_FORGOTTEN, NEVER_TAKEN, NO_CAUSE
 from ..view.states import STOP_CODES, State
 from .claim import DUPLICATE
 from .facts import DOES_NOT_KNOW, Facts, Slurm
-from .job_status import (
-    FOLDER_FULL,
-    FOLDER_NOT_SHARED,
-    JOB_FORGOTTEN,
-    LOST_SECONDS,
-    NEEDS_BACKEND,
-    NEVER_TAKEN,
-    SCRIPT_ENDED,
-    UNEXPLAINED,
-    JobStatus,
-    has_just_ended,
-)
+from .job_status import LOST_SECONDS, NEEDS_BACKEND, SCRIPT_ENDED, JobStatus, has_just_ended
 from .reasons import reason_of
 from .waits import is_change
 
@@ -116,7 +106,7 @@ TABLE = (
     Row(
         "another job has its number, its script was ended for that",
         lambda f: f.is_unknown and f.slurm is Slurm.REUSED and _is_complete(f),
-        UNEXPLAINED,
+        NO_CAUSE,
     ),
     Row(
         "forgotten after a cancel",
@@ -145,7 +135,7 @@ TABLE = (
     Row(
         "another job has its number, its script had begun",
         lambda f: _is_forgotten(f) and f.slurm is Slurm.REUSED and f.unknown_seconds >= REUSED_SECONDS,
-        UNEXPLAINED,
+        NO_CAUSE,
     ),
     Row(
         "forgotten for long, its script had begun",
@@ -165,7 +155,7 @@ TABLE = (
     Row(
         "cancelled by nobody while its script ran",
         lambda f: _is_outside(f) and f.seen.raw_state == BY_NOBODY and f.claimed and f.history.cancelled is None,
-        UNEXPLAINED,
+        NO_CAUSE,
     ),
     Row("ended from outside", _is_outside, lambda f: f.table.states[f.seen.state][0].code),
     Row("cut off by its user's cancel", lambda f: f.is_cut and _is_complete(f) and bool(f.cancelled_by), _result_code),
@@ -183,7 +173,7 @@ TABLE = (
             (f.is_cut and f.slurm is Slurm.SCRIPT_ENDED and f.history.cancelled is None)
             or (_is_cut_and_unknown(f) and bool(f.seen_end))
         ),
-        UNEXPLAINED,
+        NO_CAUSE,
     ),
     Row(
         "decided", lambda f: f.result is not None and ((_is_complete(f) and not f.is_cut) or _is_final(f)), _result_code
@@ -205,12 +195,12 @@ TABLE = (
         lambda f: _ended_itself(f) and f.seen.status == INTERRUPTED and f.history.cancelled is not None,
         STOP_CODES[0],
     ),
-    Row("cut off before it had a folder", lambda f: _ended_itself(f) and f.seen.status == INTERRUPTED, UNEXPLAINED),
+    Row("cut off before it had a folder", lambda f: _ended_itself(f) and f.seen.status == INTERRUPTED, NO_CAUSE),
     # A controller that crashes forgets that a job has started. Source: observed on 26.05.
     Row(
         "Slurm started it again while it ran",
         lambda f: _ended_itself(f) and f.seen.status == DUPLICATE and f.claimed,
-        UNEXPLAINED,
+        NO_CAUSE,
     ),
     # A controller that crashes forgets its latest jobs and reuses their numbers. Source: observed on 22.05 and 26.05.
     Row("a success of a script that never began", lambda f: _succeeded(f) and not f.claimed, NEVER_TAKEN),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import JobRole
 
-SETTLED_SECONDS = 60
+REASON_SECONDS = 60
 """Seconds before an earlier reason replaces the recorded one: Slurm alternates between reasons."""
 
 
@@ -83,4 +83,4 @@ def is_change(known: History, seen: Observation, now: int) -> bool:
     if phase(seen.state) is not Phase.PENDING or after in ((), change_key(reasons_of(last))):
         return False
     new = after not in known.waited and len(known.waited) < MAX_REASONS
-    return new or now - last.happened_at >= SETTLED_SECONDS
+    return new or now - last.happened_at >= REASON_SECONDS

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from paislurm.backends.hostlist import expand
 
+from ..exit_codes.codes import NODE_LOST
 from ..exit_codes.table import ExitTable
 from ..monitor.failure import short_cause
-from ..monitor.first_cause import NODE_LOST
 from ..state.records import Ended, Retry, Submitted
 from ..view.cost import PRODUCTIVE, RUNNING, Allocation, AttemptUse, Key, Work
 

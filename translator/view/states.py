@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, get_args
 
+from ..exit_codes.codes import STOPPED, TASK_STOPPED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -13,9 +15,7 @@ State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPE
 STATES: tuple[State, ...] = get_args(State)
 """In the order of tables."""
 FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
-TASK_STOPPED = -220
-"""The code of a task that was stopped because the job ended. Source: OpenPAI exit specification."""
-STOP_CODES = (-210, TASK_STOPPED)
+STOP_CODES = (STOPPED, TASK_STOPPED)
 """The codes of a STOPPED job: stopped by its user, or by the end of a job. Source: OpenPAI job states."""
 
 

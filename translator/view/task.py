@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ..exit_codes.codes import TASK_STOPPED
 from ..state.parsed import host_or_empty
 from ..state.task_reports import ScriptPhase
 from ..terminal_text import one_line
 from ..times import Time, aware
-from .states import TASK_STOPPED, State
+from .states import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

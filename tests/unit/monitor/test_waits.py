@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from paislurm.translator.monitor.waits import SETTLED_SECONDS, is_change, waits, waits_by_journal
+from paislurm.translator.monitor.waits import REASON_SECONDS, is_change, waits, waits_by_journal
 from paislurm.translator.state.history import MAX_REASONS, apply, history
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import JobRole, Observed
@@ -121,7 +121,7 @@ def test_alternating_reasons_are_recorded_rarely(looks: list[tuple[int, list[str
                 happened_at=now, attempt=0, backend_state="PENDING", backend_reason="", backend_reasons=tuple(reasons)
             )
             known, kept = apply(known, [record]), kept + 1
-    assert kept <= len(known.waited) + 1 + (now - NOW) // SETTLED_SECONDS
+    assert kept <= len(known.waited) + 1 + (now - NOW) // REASON_SECONDS
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from msgspec.structs import asdict
 from paislurm.backends.base import JobId
 
 from ...errors import Diagnostic, FolderError, PaislurmError, UnreachableError
+from ...exit_codes.codes import STOPPED
 from ...monitor.attempt import SETTLED_SECONDS
 from ...monitor.claim import shown_name
 from ...monitor.job_status import is_anothers
 from ...monitor.poll import open_job
 from ...monitor.reconcile import is_unknown
-from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...plural import attempt_name
 from ...state.records import Cancelled

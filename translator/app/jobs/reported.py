@@ -14,7 +14,7 @@ from ...files.names import STEPS
 from ...files.shared_files import time_written
 from ...monitor.failure import usual_advice
 from ...monitor.job_files import reports_of
-from ...monitor.waits import SETTLED_SECONDS
+from ...monitor.waits import REASON_SECONDS
 from ...plural import attempt_name, counted
 from ...terminal_text import one_line
 from ...times import format_time, time_of_day
@@ -55,7 +55,7 @@ class ReportedWaits:
         other = frozenset((wait.role_names, wait.backend_reason) for wait in found if wait.kind != "turn")
         reasons: frozenset[object] = other or frozenset(["turn"])
         now = time.monotonic()
-        if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < SETTLED_SECONDS:
+        if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < REASON_SECONDS:
             return
         self._last, self._told[reasons] = reasons, now
         self._session.say(f"{self._name} waits, since {format_time(since)}: {sentence(found)}")

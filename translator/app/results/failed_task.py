@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from paislurm.backends.registry import is_remote
 
 from ...errors import BackendError
-from ...exit_codes.table import UNEXPLAINED
+from ...exit_codes.codes import FOLDER_FULL, UNEXPLAINED
 from ...monitor.failure import CommandPlace, deciding_task, job_failure
 from ...monitor.first_cause import first_cause
-from ...monitor.job_status import FOLDER_FULL
 from ...monitor.last_words import Output, telling_output
 from ...state.kept_plan import kept_plan
 from ...state.task_reports import read_command_ends, read_scripts

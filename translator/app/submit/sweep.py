@@ -14,12 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, PaislurmError, UsageError
+from ...exit_codes.codes import DEADLINE, NEVER_TAKEN, OUT_OF_MEMORY, REFUSED
 from ...files.names import JOB_FILE
 from ...files.reading import read_end
-from ...monitor.job_status import NEVER_TAKEN
 from ...monitor.poll import open_job
-from ...monitor.reconcile import REFUSED
-from ...monitor.retry import DEADLINE, OUT_OF_MEMORY
 from ...plural import counted, verb
 from ...state.address import newest, parse
 from ...state.job_folder import JobFolder

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...exit_codes.codes import TASK_STOPPED
 from ...state.result import Result, TaskResult, Trigger
-from ...view.states import TASK_STOPPED
 from .completion import INTERRUPTED_BY, MAX_BACK_OFF, Decision, Exit, RoleModel, TaskRetries, decide, is_provisional
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ...state.result import TaskState
     from .scenario import Event, Task
 
-LOST = -1001
-"""The exit code of the loss of a node."""
 GAP = MAX_BACK_OFF + INTERRUPTED_BY + 38
 """Seconds between two events: by then the first is settled, and all retried tasks run again if they have a slot."""
 

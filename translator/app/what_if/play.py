@@ -8,17 +8,18 @@ from msgspec import Struct
 
 from paislurm.backends.base import JobId, Observation
 
+from ...exit_codes.codes import DEADLINE, NODE_LOST, NOT_BEGUN, PREFLIGHT_FAILED, STOPPED
 from ...exit_codes.table import ExitTable
 from ...monitor.facts import Facts
 from ...monitor.job_status import LOST_NODES
-from ...monitor.retry import DEADLINE, ROOT, STOPPED
+from ...monitor.retry import ROOT
 from ...monitor.transition import retry_decision, transition
 from ...monitor.verdict import NO_ROOM, verdict
 from ...state.history import apply, history
 from ...state.records import Cancelled, Intent, Retry, Submitted
-from .attempt import LOST, Attempt
+from .attempt import Attempt
 from .completion import Decision
-from .scenario import PREFLIGHT_FAILED, fault
+from .scenario import fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 START = 1_000_000
 """The time of the first submission. No decision depends on it."""
-NOT_BEGUN, LOST_NODE = -1006, "the lost node"
-"""The exit code of nodes that could not start the job, and a name for a node."""
+LOST_NODE = "the lost node"
+"""A name for a node."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -150,7 +151,7 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
     elif event.kind == "time":
         state = "TIMEOUT"
     elif event.kind == "node":
-        state, decision, grace = "NODE_FAIL", Decision("failed", LOST, "transient"), "grace"
+        state, decision, grace = "NODE_FAIL", Decision("failed", NODE_LOST, "transient"), "grace"
         lost = (job.node(event.tasks[0]),) if event.tasks else (LOST_NODE,)
     elif event.kind == "script":
         row = ExitTable(known.exit_rows).describe(event.code)

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...exit_codes.table import UNEXPLAINED, ExitTable
+from ...exit_codes.codes import DEADLINE, PREFLIGHT_FAILED, UNEXPLAINED
+from ...exit_codes.table import ExitTable
 from ...folded_names import folded
-from ...monitor.retry import (
-    DEADLINE,
-    MAX_CONFLICT,
-    MIN_CONFLICT,
-    NEVER_RETRIED,
-    RetryAfter,
-    StopRetrying,
-    conflict_delay,
-)
+from ...monitor.retry import MAX_CONFLICT, MIN_CONFLICT, NEVER_RETRIED, RetryAfter, StopRetrying, conflict_delay
 from ...plural import attempt_name, counted, verb
 from ...rendering.provenance import field_source
 from ...view.states import state_of
 from .answer import ScenarioEvent, TaskEnding
-from .scenario import PREFLIGHT_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, Location, NotFoundError, UsageError
-from ...exit_codes.table import UNLISTED, UNLISTED_NEGATIVE, code_of_status, exit_codes
+from ...exit_codes.codes import FOLDER_FULL, OUT_OF_MEMORY, PREFLIGHT_FAILED, STALLED, UNLISTED, UNLISTED_NEGATIVE
+from ...exit_codes.table import code_of_status, exit_codes
 from ...plural import counted
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ Task = tuple[int, int]
 Kind = Literal["exit", "time", "node", "slurm", "cancel", "script", "stall"]
 
 HINT = "write events in the order of time, separated by commas; `paislurm explain --help` shows all forms of an event"
-OUT_OF_MEMORY, STALLED, FOLDER_FULL, PREFLIGHT_FAILED, TIME_LIMIT = -1200, -1407, -1406, -1408, "TIMEOUT"
+TIME_LIMIT = "TIMEOUT"
 FORMS = """\
 TASKS exit STATUS           worker-3 exits 137, 2 workers exit 1, all exit SIGKILL
 TASKS get code CODE         worker-0 gets code -1200 (out of memory)
