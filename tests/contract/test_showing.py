@@ -64,7 +64,7 @@ def test_watch_shows_a_retried_job_and_its_tasks(site: Site, folder: Path, windo
     made = job.paislurm("report", job.name, "-o", "page.html")
     assert made.returncode == 0, made.stderr
     words = words_of(job.folder / "page.html")
-    for said in ("web 2 running", "trainer 1 running", "Attempt 0", "Attempt 1", WHY, "Retry 1 of 1"):
+    for said in ("web 2 running", "trainer 1 running", "Attempt 1", "Attempt 2", WHY, "Retry 1 of 1"):
         assert said in words
     assert f"{tasks['web-1']['node']} {tasks['web-1']['node_address']}" in words
     assert "trainer-0 stderr, attempt 1 CUDA out of memory" in words

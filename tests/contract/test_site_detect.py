@@ -58,7 +58,7 @@ def test_submit_without_a_profile_detects_one(site: Site, folder: Path) -> None:
     (profile,) = (home / "detected-site").iterdir()
     assert load_site(profile.read_bytes(), file="site.yaml").default_partition
     again = site.run("paislurm", "plan", str(file), cwd=folder, env=env)
-    assert "no site profile" not in again.stderr
+    assert "no site profile found" not in again.stderr
 
 
 def test_probe_detects_infiniband_of_a_node(site: Site, folder: Path) -> None:

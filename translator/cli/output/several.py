@@ -129,8 +129,9 @@ def log_ending(job: JobView) -> None:
     log(one_line(job.sentence))
     if job.state == "FAILED":
         if job.failure is not None:
-            first = f"{cause_text(job.failure)}\n" if job.failure.task is not None else ""
-            log(f"{first}{failure_text(job.failure)}")
+            # Without a task, the first line would say the reason again.
+            first = cause_text(job.failure).splitlines()[job.failure.task is None :]
+            log("\n".join([*first, failure_text(job.failure)]))
         log(f"see: paislurm status {job.name}; {_logs_command(job)}")
 
 

@@ -87,6 +87,7 @@ def test_a_supervisor_ends_when_its_job_was_removed(runs: Runs) -> None:
     shutil.rmtree(runs.home / "local" / job_id)
     (runs.work(job_id) / "go").touch()
     wait_until(lambda: processes.process(supervisor) is None, "the end of the supervisor")
+    runs.jobs.remove(job_id)
 
 
 def test_a_job_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_a_command_that_is_not_found(run: Runner, ran: Callable[..., Ran]) -> No
     assert (shown["file"], shown["exit_code"], shown["last_lines"][-1]) == ("job.yaml", 220, stderr)
     assert f"job.yaml:{shown['line']}: nosuchprogram --fast" in done.said.err
     assert f"likely     {shown['cause']}\n" in done.said.err
-    assert "names no container runtime" in shown["cause"]
+    assert "names a container runtime" in shown["cause"]
 
 
 def test_a_command_without_output_is_named(run: Runner, ran: Callable[..., Ran]) -> None:
