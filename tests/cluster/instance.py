@@ -65,7 +65,9 @@ USERS = {
     )
 }
 GROUP_NAME = "users21000"
-GROUP_ID = 21000
+GROUP_ID = GROUP = 21000
+NUMBERS = {name: user.uid for name, user in USERS.items()}
+"""Users and their group for tests without a cluster, whatever users its hosts have."""
 if unprivileged():
     # The one user that there is, who may have no name in a container.
     names = [entry.pw_name for entry in pwd.getpwall() if entry.pw_uid == os.getuid()]

@@ -240,10 +240,10 @@ def test_two_sessions_in_two_threads_do_what_two_processes_do(tmp_path: Path) ->
         in_threads = list(threads.map(one_process["told"], (tmp_path / "a", tmp_path / "b"), environments))
     code = TOLD + "print(told(sys.argv[1], dict(os.environ)))"
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path / name)], env=environment, stdout=subprocess.PIPE, text=True
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / name)], env=environment, stdout=subprocess.PIPE, check=False
         )
         for name, environment in zip("cd", environments, strict=True)
     ]
-    assert in_threads == [process.communicate(timeout=60)[0].removesuffix("\n") for process in processes]
+    assert in_threads == [process.stdout.decode().removesuffix("\n") for process in processes]
     assert ["one" in text for text in in_threads] == ["two" not in text for text in in_threads] == [True, False]

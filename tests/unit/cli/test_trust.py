@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.instance import GROUP, NUMBERS
 from tests.cluster.processes import wait_until
 from tests.needs import works
 from tests.terminal import Terminal
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.root("to be two users")
 INSTALLED = (str(Path(sys.executable).with_name("paislurm")),)
-ALICE, BOB = USERS["alice"].uid, USERS["bob"].uid
+ALICE, BOB = NUMBERS["alice"], NUMBERS["bob"]
 SLEEP = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", "sleep 600")
 
 
@@ -56,7 +56,7 @@ class World:
         self, uid: int, *argv: str, home: Path | None = None, umask: int = 0o022, cwd: Path | None = None, **env: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command line as a user; in a current folder as an installed program, so that it is on no path."""
-        identity = {"user": uid, "group": GROUP_ID if uid else 0, "extra_groups": []}
+        identity = {"user": uid, "group": GROUP if uid else 0, "extra_groups": []}
         return subprocess.run(
             [*(INSTALLED if cwd else PROGRAM), *argv], env=self.environment(uid, home) | env, umask=umask,
             cwd=cwd or "/", capture_output=True, text=True, check=False, timeout=100, stdin=subprocess.DEVNULL,
@@ -71,7 +71,7 @@ class World:
 
 @functools.cache
 def alice_runs_it() -> bool:
-    return works("setpriv", f"--reuid={ALICE}", f"--regid={GROUP_ID}", "--clear-groups", *INSTALLED, "--version")
+    return works("setpriv", f"--reuid={ALICE}", f"--regid={GROUP}", "--clear-groups", *INSTALLED, "--version")
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def world() -> Iterator[World]:
 def hers(world: World) -> Iterator[Path]:
     """Let alice run a job, and put a program in place of its script; return the job's folder."""
     world.home.mkdir(mode=0o700)
-    os.chown(world.home, ALICE, GROUP_ID)
+    os.chown(world.home, ALICE, GROUP)
     done = world.run(ALICE, "submit", str(world.folder / "job.yaml"), "--backend", "local", **world.quiet)
     assert done.returncode == 0, done.stderr
     (job,) = (world.home / "jobs").iterdir()
@@ -145,7 +145,7 @@ def test_a_script_writable_by_others_is_not_run(world: World, hers: Path) -> Non
 @pytest.mark.parametrize("argv", [("list",), ("status", "demo"), ("monitor", "--once"), ("submit", "JOB")])
 def test_a_home_of_another_user_is_refused(world: World, argv: tuple[str, ...]) -> None:
     world.home.mkdir()
-    os.chown(world.home, BOB, GROUP_ID)
+    os.chown(world.home, BOB, GROUP)
     words = [str(world.folder / "job.yaml") if word == "JOB" else word for word in argv]
     for user in (ALICE, 0):
         done = world.run(user, *words)
@@ -180,12 +180,12 @@ def test_a_home_below_a_folder_writable_by_others_is_refused(world: World, mode:
     home = project / "alice" / "home"
     home.mkdir(parents=True, mode=0o700)
     for folder in (home, home.parent):
-        os.chown(folder, ALICE, GROUP_ID)
+        os.chown(folder, ALICE, GROUP)
     if way == "link":
         (world.folder / "links").mkdir()
         (world.folder / "links" / "alice").symlink_to("../project/alice")
     named = home if way == "straight" else world.folder / "links" / "alice" / "home"
-    os.chown(project, owner, GROUP_ID)
+    os.chown(project, owner, GROUP)
     project.chmod(mode)
     job = str(world.folder / "job.yaml")
     done = world.run(ALICE, "submit", job, "--backend", "local", home=named)
@@ -205,14 +205,14 @@ def test_a_link_in_a_home_to_a_path_others_can_change_is_refused(world: World, n
     for folder in (world.folder / "above", home):
         if name != "." or folder != home:
             folder.mkdir()
-            os.chown(folder, ALICE, GROUP_ID)
+            os.chown(folder, ALICE, GROUP)
     link = home if name == "." else home / name
     link.symlink_to(target)
     for path in (target, link):
-        os.chown(path, ALICE, GROUP_ID, follow_symlinks=False)
+        os.chown(path, ALICE, GROUP, follow_symlinks=False)
     assert world.run(ALICE, "list", home=home).returncode == 0
     if kind == "link of another":
-        os.chown(link, BOB, GROUP_ID, follow_symlinks=False)
+        os.chown(link, BOB, GROUP, follow_symlinks=False)
     else:
         target.parent.chmod(0o777)
     done = world.run(ALICE, "submit", str(world.folder / "job.yaml"), "--backend", "local", home=home)
@@ -224,7 +224,7 @@ def test_a_link_in_a_home_to_a_path_others_can_change_is_refused(world: World, n
 def test_the_hint_fixes_an_own_parent_folder_with_one_command(world: World) -> None:
     project = world.folder / "a project"
     project.mkdir()
-    os.chown(project, ALICE, GROUP_ID)
+    os.chown(project, ALICE, GROUP)
     project.chmod(0o775)
     assert mended(world, ALICE, project / "home")
 
@@ -276,7 +276,7 @@ def test_code_in_the_current_folder_is_not_run(world: World, hostile: Path) -> N
     world.folder.chmod(0o1777)
     job = str(world.folder / "job.yaml")
     assert world.run(ALICE, "submit", job, "--backend", "local", cwd=hostile).returncode == 0
-    argv = ["setpriv", f"--reuid={ALICE}", f"--regid={GROUP_ID}", "--clear-groups", "env", "-i", f"--chdir={hostile}"]
+    argv = ["setpriv", f"--reuid={ALICE}", f"--regid={GROUP}", "--clear-groups", "env", "-i", f"--chdir={hostile}"]
     variables = {**world.environment(ALICE), "TERM": "xterm"}
     screen = Terminal([*argv, *(f"{k}={v}" for k, v in variables.items()), *INSTALLED, "watch"], rows=24, columns=80)
     try:
@@ -301,10 +301,10 @@ def test_a_default_acl_does_not_open_the_home_to_others(world: World) -> None:
     job.write_text(JOB, encoding="utf-8")
     hers = world.folder / "hers"
     hers.mkdir()
-    os.chown(hers, ALICE, GROUP_ID)
+    os.chown(hers, ALICE, GROUP)
     inherit(hers, BOB)
     home = hers / "some" / "home"
     done = world.run(ALICE, "submit", str(job), "--backend", "local", "--wait", home=home, **world.quiet)
     assert done.returncode == 0, done.stderr
     assert list(home.rglob("result.json"))
-    assert open_to(BOB, GROUP_ID, home) == []
+    assert open_to(BOB, GROUP, home) == []

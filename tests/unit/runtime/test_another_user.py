@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.rendering.runtime_bundle import program
-from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.instance import GROUP, NUMBERS
 from tests.unit.inherited import inherit, open_to
 
 from .bash import library
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.root("to be two users")
-ALICE, BOB = (USERS[name].uid for name in ("alice", "bob"))
+ALICE, BOB = (NUMBERS[name] for name in ("alice", "bob"))
 TASK = """
 PSL_GANG=1 PSL_ROLE_NAME=(worker) PSL_ROLE_FOLDER=(0-worker) PSL_NODES_OF=(n1) PSL_ROLE=0 PSL_SLOT=0
 """
@@ -39,7 +39,7 @@ def made_by(user: int, path: Path) -> Path:
     """Make a folder that everybody can write to, as who wants to be written to does."""
     path.mkdir()
     path.chmod(0o777)
-    os.chown(path, user, GROUP_ID)
+    os.chown(path, user, GROUP)
     return path
 
 
@@ -49,7 +49,7 @@ def run_as_alice(folder: Path, code: str, containers: str = "none") -> tuple[str
     (folder / "code.sh").write_text(
         f"{settings}\n{library(containers)}\nPSL_NODE_FOLDER={folder}/calls\n{TASK}\n{code}"
     )
-    argv = ["setpriv", f"--reuid={ALICE}", f"--regid={GROUP_ID}", "--clear-groups", "bash", "-p"]
+    argv = ["setpriv", f"--reuid={ALICE}", f"--regid={GROUP}", "--clear-groups", "bash", "-p"]
     done = subprocess.run([*argv, str(folder / "code.sh")], capture_output=True, text=True, check=True, timeout=60)
     return done.stdout, done.stderr
 
@@ -95,7 +95,7 @@ def test_the_target_of_a_link_is_not_changed(shared: Path) -> None:
     calls = made_by(BOB, shared / "calls")
     hers = shared / "hers"
     hers.write_text("text")
-    os.chown(hers, ALICE, GROUP_ID)
+    os.chown(hers, ALICE, GROUP)
     (calls / "0.0.ended").symlink_to(hers)
     run_as_alice(shared, "close_control_fifo 0.0")
     assert hers.read_text() == "text"
@@ -135,7 +135,7 @@ def test_a_manual_run_in_a_project_folder_says_what_to_do(shared: Path) -> None:
     place = made_by(ALICE, made_by(0, shared / "project") / "alice")
     place.chmod(0o700)
     place.parent.chmod(0o2770)
-    os.chown(place.parent, 0, GROUP_ID)
+    os.chown(place.parent, 0, GROUP)
     code = f"PSL_JOB_NAME=demo SLURM_JOB_ID=7; (make_folder_by_hand '{place}'); echo $?"
     printed, said = run_as_alice(shared, code)
     assert printed == "4\n"
@@ -176,7 +176,7 @@ def test_a_default_acl_does_not_open_cached_images(shared: Path, images: Path) -
     assert run_as_alice(shared, IMAGES.format(shared, FETCH), "charliecloud")[0] == "fetched\n\n"
     image = images / "a%b@44"
     assert (images.stat().st_mode & 0o777, image.stat().st_mode & 0o022) == (0o700, 0)
-    assert open_to(BOB, GROUP_ID, images) == []
+    assert open_to(BOB, GROUP, images) == []
 
 
 def test_an_image_others_could_have_changed_is_not_used(shared: Path, images: Path) -> None:
@@ -186,7 +186,7 @@ def test_an_image_others_could_have_changed_is_not_used(shared: Path, images: Pa
     printed, _ = run_as_alice(shared, IMAGES.format(shared, FETCH), "charliecloud")
     assert printed == f"the image {image} could have been changed by another user: remove it\n"
     image.chmod(0o700)
-    os.chown(image, BOB, GROUP_ID)
+    os.chown(image, BOB, GROUP)
     assert run_as_alice(shared, IMAGES.format(shared, FETCH), "charliecloud")[0] == printed
 
 
@@ -195,7 +195,7 @@ def test_a_cache_others_can_change_is_not_used(shared: Path, images: Path, kind:
     why = "not a folder of the user's own, to which no other user can write"
     if kind == "link":
         images.symlink_to(made_by(ALICE, shared / "hers"))
-        os.chown(images, ALICE, GROUP_ID, follow_symlinks=False)
+        os.chown(images, ALICE, GROUP, follow_symlinks=False)
         (shared / "hers").chmod(0o700)
     else:
         made_by(BOB if kind == "another's" else ALICE, images).chmod(0o770 if kind == "open" else 0o700)
@@ -227,7 +227,7 @@ def test_a_manual_run_ignores_a_default_acl(shared: Path) -> None:
     run_as_alice(shared, code)
     assert (place / "demo-7/attempts/0/one/text").is_file()
     assert (place / "demo-7").stat().st_mode & 0o777 == 0o700
-    assert open_to(BOB, GROUP_ID, place / "demo-7") == []
+    assert open_to(BOB, GROUP, place / "demo-7") == []
 
 
 OUTPUT = "PSL_MAKE_OUTPUT=1; die() {{ echo \"$1\"; exit 4; }}; cd '{0}'; ({1}); echo $?"
@@ -241,7 +241,7 @@ def test_an_output_folder_of_another_user_is_not_written_to(shared: Path, kind: 
     if kind == "link":
         made_by(ALICE, shared / "hers")
         (output / "alice").symlink_to(shared / "hers")
-        os.chown(output / "alice", BOB, GROUP_ID, follow_symlinks=False)
+        os.chown(output / "alice", BOB, GROUP, follow_symlinks=False)
     else:
         made_by(BOB, output / "alice").chmod(0o777 if kind == "folder" else 0o755)
     (shared / "env.sh").write_text(f"PAI_OUTPUT_DIR='{output}/alice/job'")
@@ -293,15 +293,15 @@ cat "$0" >"$PSL_SCRIPT.new"; mv "$PSL_SCRIPT.new" "$PSL_SCRIPT"
 echo "status $?"
 """
     for path in (shared / "job", attempt.parent, attempt):
-        os.chown(path, ALICE, GROUP_ID)
+        os.chown(path, ALICE, GROUP)
     if kind in ("folder", "attempts"):
-        os.chown(shared / "job" if kind == "folder" else attempt.parent, BOB, GROUP_ID)
+        os.chown(shared / "job" if kind == "folder" else attempt.parent, BOB, GROUP)
     attempt.parent.chmod(0o1775 if kind == "open" else 0o755)
     attempt.chmod(0o755)
     if kind == "script":
         code = code.replace('cat "$0" >"$PSL_SCRIPT.new"; mv "$PSL_SCRIPT.new" "$PSL_SCRIPT"', "")
         script.write_text("touch victim\n", encoding="utf-8")
-        os.chown(script, BOB, GROUP_ID)
+        os.chown(script, BOB, GROUP)
         script.chmod(0o644)
     out, err = run_as_alice(shared, code)
     if kind in ("own", "het"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.files.trust import replaceable
-from tests.cluster.instance import GROUP_ID
+from tests.cluster.instance import GROUP
 
 from .test_another_user import ALICE, BOB, run_as_alice, shared
 
@@ -65,10 +65,10 @@ def paths(shared: Path) -> list[str]:
         for name, (owner, mode) in folders.items():
             (room / name).mkdir()
             (room / name).chmod(mode)
-            os.chown(room / name, owner, GROUP_ID)
+            os.chown(room / name, owner, GROUP)
         for name, (owner, target) in links.items():
             (room / name).symlink_to(target.replace("ROOM", str(room)))
-            os.chown(room / name, owner, GROUP_ID, follow_symlinks=False)
+            os.chown(room / name, owner, GROUP, follow_symlinks=False)
         found.append(f"{room}/{path}")
     return found
 
