@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.backends.runner import has_expired
 from tests.cluster.jobs import role
 from tests.cluster.kinds import KINDS
 from tests.cluster.processes import wait_until
@@ -63,6 +64,7 @@ def test_a_token_authenticates_the_commands_and_stays_out_of_the_job(site: Site,
     command = f"env | grep -c '^SLURM_JWT=' || echo up; until [ -e {folder}/go ]; do sleep 0.2; done"
     job = site.submit(folder, role("w", 1, command), env={"SLURM_JWT": token})
     job.wait_for("up", "0-w/0")
+    wait_until(lambda: has_expired({"SLURM_JWT": over}), "the end of the token", LONGEST)
     for other in (f"{token[:-9]}forgotten", over):
         job.more = {"SLURM_JWT": other}
         shown = job.status()
