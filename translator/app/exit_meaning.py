@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from msgspec import Struct, field
 
 from ..errors import Diagnostic, NotFoundError, PaislurmError, did_you_mean
 from ..exit_codes.advice import UNLISTED, advice, retry_rule
-from ..exit_codes.codes import FOLDER_NOT_SHARED, UNEXPLAINED
+from ..exit_codes.codes import FOLDER_NOT_SHARED, UNEXPLAINED, status_of_signal
 from ..exit_codes.table import Behaviour, ExitTable, code_of_status, conditions
 from ..monitor.verdict import NO_LOG
 from .sites.find import find_site
@@ -135,22 +134,15 @@ def plain_word(text: str) -> str:
     if pair := _PAIR.fullmatch(text):
         if (number := int(pair[2])) in _NOT_SIGNALS:
             return _NOT_SIGNALS[number]
-        return _of_signal(number) or (text if number else str(int(pair[1])))
+        return str(status_of_signal(pair[2]) or (text if number else int(pair[1])))
     if seff := _SEFF.fullmatch(text):
         return seff[2] if seff[1].upper() == "FAILED" else seff[1]
     if text.upper().startswith("CANCELLED BY "):
         return "CANCELLED"
-    names = {each.name.removeprefix("SIG"): each.value for each in signal.Signals}
     found = _SIGNAL.fullmatch(text)
     if found is None or text.isdecimal():
         return text
-    number = int(found[1]) if found[1].isdecimal() else names.get(found[1].upper(), 0)
-    return _of_signal(number) or text
-
-
-def _of_signal(number: int) -> str:
-    """Return the exit status of a command that a signal ended, "" for no standard signal."""
-    return str(128 + number) if 0 < number < 32 else ""
+    return str(status_of_signal(found[1]) or text)
 
 
 def explain_exit(session: Session, what: str | int, site: str | os.PathLike[str] | None = None) -> Explanation:

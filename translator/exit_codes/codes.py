@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from signal import Signals
+
 NO_CAUSE = -101
 """An end from outside without a known cause. Source: OpenPAI exit specification, PodExternalDeleted."""
 NEVER_TAKEN = -120
@@ -19,3 +21,10 @@ UNEXPLAINED = 255
 """All failures without a rule; the exit status is more specific. Source: OpenPAI exit specification."""
 UNLISTED, UNLISTED_NEGATIVE = 256, -8000
 """The rows for codes without a row."""
+
+
+def status_of_signal(word: str) -> int:
+    """Return the exit status after a signal, `KILL`, `SIGKILL` or `9`; 0 for no standard signal. Source: bash(1)."""
+    name = f"SIG{word.upper().removeprefix('SIG')}"
+    number = int(word) if word.isdecimal() else Signals.__members__.get(name, 0)
+    return 128 + number if 0 < number < 32 else 0

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from signal import Signals
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, Location, NotFoundError, UsageError
-from ...exit_codes.codes import FOLDER_FULL, OUT_OF_MEMORY, PREFLIGHT_FAILED, STALLED, UNLISTED, UNLISTED_NEGATIVE
+from ...exit_codes.codes import (
+    FOLDER_FULL,
+    OUT_OF_MEMORY,
+    PREFLIGHT_FAILED,
+    STALLED,
+    UNLISTED,
+    UNLISTED_NEGATIVE,
+    status_of_signal,
+)
 from ...exit_codes.table import code_of_status, exit_codes
 from ...plural import counted
 
@@ -142,10 +149,9 @@ def _status(text: str) -> int:
     """Return a number, or the exit status after a signal, `SIGKILL`. Source: bash(1), EXIT STATUS."""
     if not text[-1].isalpha():
         return int(text)
-    name = f"SIG{text.upper().removeprefix('SIG')}"
-    if name not in Signals.__members__:
-        raise _NoEventError(f"{text} is no signal")
-    return 128 + Signals[name]
+    if status := status_of_signal(text):
+        return status
+    raise _NoEventError(f"{text} is no signal")
 
 
 def _stall(found: re.Match[str], words: Words) -> Event:
