@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def counted(number: int, noun: str) -> str:
@@ -55,6 +55,15 @@ def used_text(cpus: float | None, memory: int, most: int | None, gpu: int | None
         "" if gpu_memory is None else f"{memory_text(gpu_memory)} of GPU memory",
     ]
     return ", ".join(filter(None, parts))
+
+
+def memory_of_roles(memory: Mapping[str, int]) -> str:
+    """Return the memory of roles in words.
+
+    >>> memory_of_roles({"ps": 500, "worker": 1500})
+    'ps 500 MiB, worker 1500 MiB'
+    """
+    return ", ".join(f"{name} {mib} MiB" for name, mib in memory.items())
 
 
 def memory_text(mib: int | None) -> str:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ..exit_codes.codes import DEADLINE, OUT_OF_MEMORY
-from ..plural import counted
+from ..plural import counted, memory_of_roles
 from ..state.changes import MEMORY, TIME, changed_options, memory_step
 from ..times import seconds_of, slurm_time
 from .retry import NO_MORE, More
@@ -36,7 +36,7 @@ def _more_memory(known: History, result: Result | None) -> More:
     lacking = {task.role for task in result.tasks if task.exit_code == OUT_OF_MEMORY} if result else set()
     if lacking and not lacking & grown.keys():
         return More(rule=f"the memory of {' and '.join(sorted(lacking))} does not grow (`retryWith`)")
-    text = ", ".join(f"{role} {mib} MiB" for role, mib in grown.items())
+    text = memory_of_roles(grown)
     return More(values={MEMORY: text}, rule=f"retried with more memory: {text}, {step} of {len(steps) - 1}")
 
 

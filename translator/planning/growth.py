@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import PlanError
+from ..plural import memory_of_roles
 from ..times import slurm_time
 from .planner import plan
 
@@ -56,15 +57,10 @@ def growth_of(job: Job, site: Site, planned: Plan) -> Growth:
                 plan(_with_memory(job, memory), site, source=planned.source, version=planned.version),
             )
         except PlanError as error:
-            return replace(found, no_more_memory=f"{memory_text(memory)} cannot be had: {error.words}")
+            return replace(found, no_more_memory=f"{memory_of_roles(memory)} cannot be had: {error.words}")
         first = found.memory or ({name: steps[0] for name, steps in by_role.items() if steps},)
         found = replace(found, memory=(*first, memory), plans=plans)
     return found
-
-
-def memory_text(memory: Mapping[str, int]) -> str:
-    """Return the memory of roles in words: `worker 1500 MiB`."""
-    return ", ".join(f"{name} {mib} MiB" for name, mib in memory.items())
 
 
 def _with_times(found: Growth, job: Job, site: Site, planned: Plan, steps: list[int]) -> Growth:
