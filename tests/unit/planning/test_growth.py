@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
 from paislurm.backends.batch_script import components
+from paislurm.translator.app.results.failed_task import requested_memory
 from paislurm.translator.app.submit.prepare import retry_policy
 from paislurm.translator.app.what_if.explain import answered
 from paislurm.translator.errors import ProtocolError
@@ -18,6 +19,7 @@ from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.growth import Growth, growth_of
 from paislurm.translator.site.load import load_site
+from paislurm.translator.state.kept_plan import KeptPlan
 
 from ..monitor.jobs import NOW, FakeBackend, failed_job, leave_result, stepped
 from ..monitor.test_changes import changed, options
@@ -181,6 +183,8 @@ def test_the_next_attempt_has_the_new_memory_everywhere(tmp_path: Path) -> None:
     (change,) = view.history.changes
     assert (change.user, change.values) == ("paislurm", {"memory": "a 1500 MiB, b 1500 MiB"})
     assert len(backend.submissions) == 1
+    # What is said after the next lack of memory.
+    assert requested_memory(view.history, KeptPlan(), "a") == 1500
 
 
 def test_a_longer_limit_starts_from_the_users_own(tmp_path: Path) -> None:

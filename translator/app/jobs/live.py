@@ -29,7 +29,7 @@ from .reported import progress_of, report_files
 from .waiting import TICK, Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from ...monitor.poll import View
@@ -48,15 +48,11 @@ MAX_NOTES = 50
 
 
 class Poll(NamedTuple):
-    """The jobs, those that changed since the last poll, and why a backend did not answer, or "".
-
-    `notes` are by the name of a job: the stall of a running one, the last words of one that failed.
-    """
+    """The jobs, those that changed since the last poll, and why a backend did not answer, or ""."""
 
     found: list[JobLine]
     changed: list[JobLine]
     problem: str
-    notes: Mapping[str, str]
 
     @property
     def over(self) -> bool:
@@ -101,14 +97,18 @@ class JobLines:
             self._pace.due(now)
         changed = [line for line in shown if seen[line.name] != self._seen.get(line.name)]
         self._seen = seen
-        notes = {line.name: note for line in shown if (note := self._note(line))}
-        return Poll(shown, changed, "; ".join(found.problems), notes)
+        return Poll(shown, changed, "; ".join(found.problems))
+
+    def notes(self, lines: Iterable[JobLine]) -> dict[str, str]:
+        """Return notes by the name of a job: the stall of a running one, the last words of one that failed."""
+        return {line.name: note for line in lines if (note := self._note(line))}
 
     def _note(self, line: JobLine) -> str:
         """Return the stall of a running job, the last words of a failed one, "" for others."""
         if line.state == "FAILED" and line.ended and line.readable:
             if line.name not in self._last_words and len(self._last_words) < MAX_NOTES:
-                failure = failure_of(self._session, refresh(self._session, JobFolder(path=Path(line.folder))))
+                view = refresh(self._session, JobFolder(path=Path(line.folder)))
+                failure = failure_of(self._session, view, locates=False)
                 self._last_words[line.name] = (failure.last_words or "") if failure else ""
             return self._last_words.get(line.name, "")
         stall = None if line.ended else read_stall(JobFolder(path=Path(line.folder)).stall(line.attempt))

@@ -44,8 +44,8 @@ class PolledJobs:
         return job_views(self._session, self._views.values(), self.uses, self.usages, chosen)
 
     def failure_of(self, name: str) -> JobFailure | None:
-        """Return why a job failed; None if it has not failed."""
-        return failure_of(self._session, self._views[name])
+        """Return why a job failed, without the failed command; None if it has not failed."""
+        return failure_of(self._session, self._views[name], locates=False)
 
     def say_doubts(self) -> None:
         """Send events about unknown states of jobs and read errors."""

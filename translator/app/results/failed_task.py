@@ -16,6 +16,7 @@ from ...exit_codes.codes import FOLDER_FULL, UNEXPLAINED
 from ...monitor.failure import CommandPlace, deciding_task, job_failure
 from ...monitor.first_cause import first_cause
 from ...monitor.last_words import Output, telling_output
+from ...state.changes import memory_step
 from ...state.kept_plan import kept_plan
 from ...state.task_reports import read_command_ends, read_scripts
 from ..room import no_room_text
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...monitor.poll import View
-    from ...state.kept_plan import KeptCommand
+    from ...state.history import History
+    from ...state.kept_plan import KeptCommand, KeptPlan
     from ...state.records import JobRole
     from ...state.task_reports import CommandEnd
     from ...view.failure import JobFailure, LogStream
@@ -38,10 +40,11 @@ LINES, SEARCHED = 10, 200
 """The number of last lines of a log to show, and to search for the cause."""
 
 
-def failure_of(session: Session, view: View) -> JobFailure | None:
-    """Return why a job failed; None if it has not failed. Omit unreadable data."""
-    # Imported late: it loads the bash parser, which lists of jobs do not need.
+def failure_of(session: Session, view: View, *, locates: bool = True) -> JobFailure | None:
+    """Return why a job failed; None if it has not failed. Omit unreadable data.
 
+    Unless it `locates`, leave out the failed command: its place in the job file takes several starts of bash.
+    """
     code = view.job_status.code
     if view.job_status.state != "FAILED" or code is None:
         return None
@@ -56,9 +59,9 @@ def failure_of(session: Session, view: View) -> JobFailure | None:
     in_hook = _failed_in_hook(view, role, task)
     output, words = telling_output(_outputs(session, view, role, task, in_hook=in_hook))
     stream, lines = output.stream, tuple(output.lines[-LINES:])
-    ends = _command_ends(view, role, task)
-    place = None if in_hook else command_place(view.folder.path, role.name, ends, lines, session.environment)
-    kept = kept_plan(view.folder.path).roles_by_name.get(role.name)
+    plan, place = kept_plan(view.folder.path), None
+    if locates and not in_hook:
+        place = command_place(plan, role.name, _command_ends(view, role, task), lines, session.environment)
     return job_failure(
         view,
         code,
@@ -67,13 +70,24 @@ def failure_of(session: Session, view: View) -> JobFailure | None:
         stream=stream,
         last_lines=lines,
         words=words,
-        memory_mib=kept.resources.memory_mib if kept else 0,
+        memory_mib=requested_memory(view.history, plan, role.name),
         no_room=no_room,
     )
 
 
 def _role(view: View, task: TaskView | None) -> JobRole | None:
     return next((role for role in view.history.roles if task is not None and role.name == task.role), None)
+
+
+def requested_memory(known: History, plan: KeptPlan, role: str) -> int:
+    """Return the memory that the tasks of a role requested in the last attempt, 0 if unknown."""
+    steps, step = known.retry_policy.memory_steps, memory_step(known.changes)
+    if step and step >= len(steps):
+        # A change of the partition has ended the growth, and its steps are gone.
+        return 0
+    grown = steps[step].get(role, 0) if steps else 0
+    kept = plan.roles_by_name.get(role)
+    return grown or (kept.resources.memory_mib if kept else 0)
 
 
 def _lines_of(session: Session, view: View, task: TaskView) -> Sequence[str]:
@@ -147,14 +161,13 @@ Source: bash(1); observed on 5.1 to 5.3."""
 
 
 def command_place(
-    folder: Path, role: str, ends: Sequence[CommandEnd], printed: Sequence[str], environment: Mapping[str, str]
+    plan: KeptPlan, role: str, ends: Sequence[CommandEnd], printed: Sequence[str], environment: Mapping[str, str]
 ) -> CommandPlace | None:
     """Return the place of the failed command in the job file, from the command ends that bash reported.
 
-    `printed` are the last lines of the task's log; $PATH of `environment` has bash. None if the plan is unreadable or
-    lacks the commands.
+    `printed` are the last lines of the task's log; $PATH of `environment` has bash. None if the plan lacks the
+    commands.
     """
-    plan = kept_plan(folder)
     found = plan.roles_by_name.get(role)
     if found is None or found.command is None:
         return None

@@ -231,11 +231,11 @@ class JobUses(UseCases):
         return poll_jobs(self._session, self.select(*jobs, last=last), cost=cost, usage=usage)
 
     def failure_of(self, job: AnyJob) -> JobFailure | None:
-        """Return why a job failed; None if it has not failed."""
+        """Return why a job failed, without the failed command; None if it has not failed."""
         from ..jobs.refresh import refresh
         from ..results.failed_task import failure_of
 
-        return failure_of(self._session, refresh(self._session, self._folder(job)))
+        return failure_of(self._session, refresh(self._session, self._folder(job)), locates=False)
 
     def wait(self, *jobs: AnyJob, first: bool = False, timeout: float | None = None) -> Sequence[JobView]:
         """Wait for jobs and return how they ended, in their order; with `first`, return after the first end.

@@ -128,7 +128,8 @@ class Watcher:
         if state.page == "jobs":
             found = self._jobs.poll(now, fresh=fresh)
             if found is not None:
-                self._change(polled=True, jobs=tuple(found.found), notes=found.notes, problem=found.problem)
+                notes = self._jobs.notes(found.found)
+                self._change(polled=True, jobs=tuple(found.found), notes=notes, problem=found.problem)
             return
         job = self._job
         if job is None or job[0] != state.job:

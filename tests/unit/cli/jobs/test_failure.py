@@ -14,6 +14,7 @@ from paislurm.translator.app.results.failed_task import command_place
 from paislurm.translator.app.results.reading import last_lines
 from paislurm.translator.exit_codes.table import exit_codes
 from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.kept_plan import kept_plan
 from paislurm.translator.times import format_time
 
 from ...monitor.jobs import NOW, FakeBackend, leave_result, observed, task
@@ -167,14 +168,14 @@ def test_control_characters_and_newlines_in_a_log_are_escaped(run: Runner, faile
 )
 def test_a_damaged_plan_names_no_line(failed: JobFolder, changes: dict[str, Any]) -> None:
     plan(failed.path, **changes)
-    assert command_place(failed.path, "worker", (), (), {}) is None
+    assert command_place(kept_plan(failed.path), "worker", (), (), {}) is None
 
 
 def test_an_unreadable_plan_names_no_line(failed: JobFolder) -> None:
     path = failed.path / "plan.json"
     for role, spoil in (("other", path.exists), ("worker", lambda: path.write_text("[")), ("worker", path.unlink)):
         spoil()
-        assert command_place(failed.path, role, (), (), {}) is None
+        assert command_place(kept_plan(failed.path), role, (), (), {}) is None
 
 
 def test_a_log_of_another_user_is_not_read(tmp_path: Path) -> None:

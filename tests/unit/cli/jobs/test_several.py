@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from string import ascii_lowercase
+from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app.results import failed_task
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import several
 from paislurm.translator.cli.output.several import A_FEW, NAMES, READ, REASONS
@@ -90,6 +92,8 @@ def test_many_reasons_and_jobs_are_limited_to_a_screen(
         print_many(lines, now, looking, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(several, "print_many", counting)
+    # Only the failure of one job is worth the starts of bash that find its command.
+    monkeypatch.setattr(failed_task, "command_place", Mock(side_effect=AssertionError))
     train(*(f"reason {letter}" for letter in ascii_lowercase[:20]), *([LOSS] * 40))
     below = run("status", "train-*").out.partition("\n\n")[2]
     assert len(below.splitlines()) < 24
