@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct, field
 
-from .slurm_options import JobCompatOptions, RoleSlurmOptions, SlurmOptions
+from .slurm_options import CompatOptions, RoleSlurmOptions, SlurmOptions
 
 Protocol = Literal["1", "2"]
 Event = Literal["running", "succeeded", "failed", "stopped", "retried"]
@@ -264,7 +264,7 @@ class Job(Struct, frozen=True, kw_only=True):
     roles: tuple[Role, ...]
     slurm_options: SlurmOptions
     notify: tuple[Event, ...] = ()
-    compat: JobCompatOptions = field(default_factory=JobCompatOptions)
+    compat: CompatOptions = field(default_factory=CompatOptions)
     storages: Storages | None = None
     priority: PriorityClass | None = None
     secrets: tuple[str, ...] = ()

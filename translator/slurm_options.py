@@ -211,27 +211,15 @@ class SlurmOptions(Struct, frozen=True, kw_only=True):
     """The growth of the time limit in seconds, after it was reached; None for the site's choice."""
 
 
-class JobCompatOptions(Struct, frozen=True, kw_only=True):
-    """The compat options that the plan needs.
-
-    `job_name: full` makes `PAI_JOB_NAME` `user~name`. `exit_patterns: original` searches logs for OpenPAI's own
-    expressions, mistakes included; `fixed` also for corrected ones. `background: wait` lets a task of protocol v2 run
-    until the processes end that its commands leave in the background. `gpu_type: any` runs a job on any nodes if the
-    site lacks the node or GPU type that it names. Source: this project's docs, `extras.slurm.compat`.
-    """
-
-    job_name: Literal["plain", "full"] = "plain"
-    exit_patterns: Literal["fixed", "original"] = "original"
-    background: Literal["wait", "stop"] = "wait"
-    gpu_type: Literal["error", "any"] = "error"
-
-
 class CompatOptions(Struct, frozen=True, kw_only=True):
     """All compat options. A site may set them; a job overrides the site.
 
     `min_succeeded` is the threshold of a role without `minSucceededInstances`: `all` is -1, `instances`
-    is its number of instances. `unresolved: keep` leaves undefined references in the commands. Source: this
-    project's docs, `extras.slurm.compat`.
+    is its number of instances. `job_name: full` makes `PAI_JOB_NAME` `user~name`. `unresolved: keep` leaves undefined
+    references in the commands. `exit_patterns: original` searches logs for OpenPAI's own expressions, mistakes
+    included; `fixed` also for corrected ones. `background: wait` lets a task of protocol v2 run until the processes
+    end that its commands leave in the background. `gpu_type: any` runs a job on any nodes if the site lacks the node
+    or GPU type that it names. Source: this project's docs, `extras.slurm.compat`.
     """
 
     min_succeeded: Literal["all", "instances"] = "all"
@@ -241,13 +229,3 @@ class CompatOptions(Struct, frozen=True, kw_only=True):
     exit_patterns: Literal["fixed", "original"] = "original"
     background: Literal["wait", "stop"] = "wait"
     gpu_type: Literal["error", "any"] = "error"
-
-    @property
-    def for_plan(self) -> JobCompatOptions:
-        """The compat options that the plan needs."""
-        return JobCompatOptions(
-            job_name=self.job_name,
-            exit_patterns=self.exit_patterns,
-            background=self.background,
-            gpu_type=self.gpu_type,
-        )

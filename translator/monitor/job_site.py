@@ -27,7 +27,7 @@ class JobSite(Struct, frozen=True, kw_only=True):
 
     notifier: tuple[str, ...] = ()
     sends_mail: bool = False
-    poll_interval: float = 180.0
+    poll_interval: float = 0.0
     problem: str = ""
 
 

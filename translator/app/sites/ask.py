@@ -174,7 +174,7 @@ class ProbeOptions(Struct, frozen=True, kw_only=True):
 
     partition: str = ""
     account: str = ""
-    sysfs: str = "/sys/class"
+    sysfs: str = SYSFS
 
 
 def probe_node(runner: CommandRunner, options: ProbeOptions, home: Path) -> tuple[str, str]:

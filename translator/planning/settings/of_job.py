@@ -1,13 +1,16 @@
 """The settings of a job. The script contains only those that differ from their default.
 
-A new setting needs a row here, or in `of_role`, and its use in `templates/runtime`.
+A new setting needs a row here, or in `of_role`, and its use in `templates/runtime`. A default of the site profile is
+read from its model.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..preflight import preflight_seconds
+from ...site.devices import Infiniband
+from ...site.profile import Site
+from ..preflight import DEFAULT_SECONDS, preflight_seconds
 from .setting import Row
 
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from ..plan import Plan
     from .setting import Setting
 
+_SITE = Site.of()
+_RETRIES = _SITE.retry.max_transient_retries
 _SITE_PORTS = "the site profile, ports; default: OpenPAI's range, below the kernel's"
 
 
@@ -68,7 +73,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "ADDRESS_METHOD",
         "method for finding the addresses of nodes",
         lambda plan: plan.nodes.address,
-        "getent",
+        _SITE.address.method,
         (),
         "the site profile, address",
     ),
@@ -80,13 +85,20 @@ OF_JOB: tuple[Row[Plan], ...] = (
         (),
         "the site profile, address",
     ),
-    Row("FIRST_PORT", "first port for tasks", lambda plan: plan.nodes.first_port, "15000", (), _SITE_PORTS),
-    Row("LAST_PORT", "last port for tasks", lambda plan: plan.nodes.last_port, "32000", (), _SITE_PORTS),
+    Row(
+        "FIRST_PORT",
+        "first port for tasks",
+        lambda plan: plan.nodes.first_port,
+        str(_SITE.ports.first),
+        (),
+        _SITE_PORTS,
+    ),
+    Row("LAST_PORT", "last port for tasks", lambda plan: plan.nodes.last_port, str(_SITE.ports.last), (), _SITE_PORTS),
     Row(
         "GRACE",
         "seconds from TERM to KILL when the job is decided",
         lambda plan: _seconds(plan.times.grace),
-        "20",
+        str(_seconds(_SITE.time.grace)),
         (),
         "the site profile, time.grace: seconds from TERM to KILL",
     ),
@@ -94,9 +106,10 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "INTERRUPTED_GRACE",
         "seconds from TERM to KILL when Slurm ends the job",
         lambda plan: _seconds(plan.times.interrupted_grace),
-        "20",
+        '"$PSL_GRACE"',
         (),
         "the same when Slurm ends the job, within time.killWait",
+        lambda plan: _seconds(plan.times.grace),
     ),
     Row(
         "WARNING",
@@ -109,16 +122,16 @@ OF_JOB: tuple[Row[Plan], ...] = (
     Row(
         "MAX_TRANSIENT_RETRIES",
         "limit on retries of a task after transient failures",
-        lambda plan: 10 if plan.gang and not plan.requeues else plan.retry_policy.max_transient_retries,
-        "10",
+        lambda plan: _RETRIES if plan.gang and not plan.requeues else plan.retry_policy.max_transient_retries,
+        str(_RETRIES),
         (),
         "the site profile, retry.maxTransientRetries",
     ),
     Row(
         "MAX_RESTARTS",
         "limit on retries of a task with a retry count of -2",
-        lambda plan: plan.retry_policy.max_restarts if plan.restarts_tasks else 10,
-        "10",
+        lambda plan: plan.retry_policy.max_restarts if plan.restarts_tasks else _SITE.retry.most_restarts,
+        str(_SITE.retry.most_restarts),
         (),
         "the site profile, retry.maxRestarts; default: retry.maxTransientRetries",
     ),
@@ -134,7 +147,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "CONTAINER_RUNTIME",
         "container runtime of the tasks",
         lambda plan: plan.containers.runtime,
-        "none",
+        _SITE.containers.runtime,
         (),
         "the site profile, containers",
     ),
@@ -146,7 +159,14 @@ OF_JOB: tuple[Row[Plan], ...] = (
         (),
         "the site profile, containers.mounts, defaultFileSystem and storages",
     ),
-    Row("GPU_VENDOR", "vendor of the GPUs", lambda plan: plan.nodes.gpu_vendor, "nvidia", (), "the site profile, gpus"),
+    Row(
+        "GPU_VENDOR",
+        "vendor of the GPUs",
+        lambda plan: plan.nodes.gpu_vendor,
+        _SITE.gpus.vendor,
+        (),
+        "the site profile, gpus",
+    ),
     Row(
         "GPU_GRES",
         "GRES of the GPUs; Slurm lists to tasks only those called gpu",
@@ -158,8 +178,8 @@ OF_JOB: tuple[Row[Plan], ...] = (
     Row(
         "SYSFS",
         "folder with the nodes' descriptions of InfiniBand",
-        lambda plan: plan.nodes.sysfs if plan.checks_infiniband else "/sys/class",
-        "/sys/class",
+        lambda plan: plan.nodes.sysfs if plan.checks_infiniband else Infiniband.of().sysfs,
+        Infiniband.of().sysfs,
         (),
         "the site profile, infiniband",
     ),
@@ -175,7 +195,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "PREFLIGHT_SECONDS",
         "seconds for each step of the preflight",
         lambda plan: preflight_seconds(plan.roles),
-        "60",
+        str(DEFAULT_SECONDS),
         ("preflight",),
         "the job file, else the site profile: preflight.timeout",
     ),

@@ -73,7 +73,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
         gang=True,
         roles=tuple(_role(position, file, collector) for position in range(len(file.task_roles))),
         slurm_options=options_of_job(slurm),
-        compat=switches.for_plan,
+        compat=switches,
         min_succeeded=_min_succeeded(file, collector),
         variables=tuple(each for each in variables if _is_exportable(each[0])),
         program_variables=tuple(each for each in variables if not _is_exportable(each[0])),

@@ -86,7 +86,7 @@ def build(
         storages=_storages(file, collector),
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
         notify=_notify(file.extras),
-        compat=switches.for_plan,
+        compat=switches,
         debug_hold=slurm.is_debug,
     )
 

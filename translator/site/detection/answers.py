@@ -12,7 +12,7 @@ from ...slurm_options import is_plain
 from .accounts import Accounts, accounts
 from .config import SlurmConfig, free_ports, mpi_plugins, port_range, records, slurm_config
 from .nodes import Node, PartitionRecord, nodes, partition_records
-from .probe import Probe, probe
+from .probe import SYSFS, Probe, probe
 
 if TYPE_CHECKING:
     from ..profile import Ports, Site
@@ -37,7 +37,7 @@ class Answers(Struct, frozen=True, kw_only=True):
     reservations: str = ""
     probe: str = ""
     """The output of the probe on a node, "" without a probe."""
-    sysfs: str = "/sys/class"
+    sysfs: str = SYSFS
     refused: Mapping[str, str] = field(default_factory=dict)
     ephemeral_ports: str = ""
     """The content of `/proc/sys/net/ipv4/ip_local_port_range`, "" without such a file."""

@@ -14,7 +14,7 @@ from .config import number, port_range
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SYSFS = "/sys/class"
+SYSFS = Infiniband.of().sysfs
 _ETHERNET, _INFINIBAND = "1", "32"
 """Types of interfaces. Source: Linux, if_arp.h, ARPHRD_ETHER and ARPHRD_INFINIBAND."""
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
