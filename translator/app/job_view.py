@@ -31,8 +31,8 @@ from .task_facts import web_pages, with_places
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ..monitor.facts import View
     from ..monitor.job_status import JobStatus
-    from ..monitor.poll import View
     from ..state.history import History
     from ..state.kept_plan import KeptPlan
     from ..state.records import Changed, Retry
@@ -130,7 +130,6 @@ def job_view(
     known, plan = view.history, kept_plan(view.folder.path)
     asked, placed = asked_of(view, plan), with_places(view)
     run = known.run
-    table = ExitTable(known.exit_rows)
     line: dict[str, Any] = asdict(job_line(view, plan)) | {
         "parameters": run.parameters if run else None,
         "result": result_of(view.folder, known.attempt, known.roles, run),
@@ -149,7 +148,7 @@ def job_view(
         read_errors=view.read_errors,
         waits=view.job_status.waits,
         dependencies=tuple(JobDependency(name=each.name, until=each.until) for each in known.dependencies),
-        attempts=tuple(_attempt(each, table) for each in known.retries),
+        attempts=tuple(_attempt(each, view.table) for each in known.retries),
         changes=tuple(map(job_change, known.changes)),
         avoided_nodes=known.avoided,
         excluded_nodes=known.excluded_nodes(session.now()),

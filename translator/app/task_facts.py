@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from paislurm.backends.runner import CommandRunner
     from paislurm.backends.slurm.steps import StepUsage
 
-    from ..monitor.poll import View
+    from ..monitor.facts import View
     from ..state.job_folder import JobFolder
     from ..state.kept_plan import KeptResources
     from ..view.task import TaskView

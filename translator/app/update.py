@@ -27,7 +27,7 @@ from .jobs.refresh import refresh_all
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..monitor.poll import View
+    from ..monitor.facts import View
     from ..state.history import History
     from ..state.job_folder import JobFolder
     from .session import Session

@@ -1,4 +1,4 @@
-"""The facts about a job's last attempt, from which `verdict` derives its status.
+"""What is known of a job, and the facts about its last attempt, from which `verdict` derives its status.
 
 `gather` is the only look at the job's files and at its nodes, once for each verdict.
 """
@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.registry import is_remote
@@ -23,7 +24,7 @@ from ..state.history import reasons_of
 from ..state.parsed import parse_int
 from .claim import NO_CLAIM, begun, claim_of, is_claimable, other_runner, own
 from .job_files import reports_of, result_of
-from .job_status import RESULT_LAG, SCRIPT_ENDED, is_anothers, may_be_lost, settled, tells_all
+from .job_status import NOT_JUDGED, RESULT_LAG, SCRIPT_ENDED, is_anothers, may_be_lost, settled, tells_all
 from .unbegun import investigated, lost_nodes, may_be_slurms_own
 from .waits import waits
 
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend
 
     from ..state.history import History
+    from ..state.job_folder import JobFolder
+    from ..state.records import Record
     from ..state.result import Result
     from ..state.task_reports import Report
+    from ..view.task import TaskView
     from ..view.waits import Wait
-    from .job_files import Opened
+    from .job_status import JobStatus
     from .polling.shared_results import PollResult
     from .unbegun import NodeFailure
 
@@ -64,37 +68,51 @@ DOES_NOT_KNOW = (Slurm.ABSENT, Slurm.FORGOTTEN, Slurm.REUSED)
 _UNSEEN = Observation(job_id=JobId(""), state="", raw_state="", final=False)
 
 
-class Facts(Struct, frozen=True, kw_only=True, dict=True):
-    """Hold all facts about a job's last attempt.
+class View(Struct, frozen=True, kw_only=True, dict=True):
+    """Hold what is known of a job: its journal, then the files of its last attempt, the backend's answer, its status.
 
-    `backend_reachable` tells whether the backend answered. If it did and `observation` is None, it does not know the
-    job. `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since 1970.
-    `folder` is the job's folder. `started` tells whether any task ever ran, `claimed` whether the script of this Slurm
-    job has begun, `claimable` whether none has, and the monitor may claim the attempt for no job. `runner` is the
-    other job that runs the attempt, or "". `canceller` is the user who cancelled the job, according to the backend.
-    `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose failure ended the job. `table` maps
-    codes and states on this site. `reports` are those of tasks, by role folder and task index. `backend_error` and
-    `read_errors` as in View.
+    `news` are records that the journal lacks; `history` includes them. `read_errors` describe unreadable files,
+    `backend_error` why the backend did not answer. `backend_reachable` tells whether it answered; if it did and
+    `observation` is None, it does not know the job. `polled_at` is the time of that poll, 0 if there was none. `now`
+    and `polled_at` are seconds since 1970. `started` tells whether any task ever ran, `claimed` whether the script of
+    this Slurm job has begun, `claimable` whether none has, and the monitor may claim the attempt for no job. `runner`
+    is the other job that runs the attempt, or "". `canceller` is the user who cancelled the job, according to the
+    backend. `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose failure ended the job.
+    `reports` are those of tasks, by role folder and task index.
+
+    `job_status` and `tasks` follow from these. `never_began` tells whether Slurm has lost the job before its script
+    began, `is_gone` whether the job was removed while it was read. `room_at` is the time from which the due attempt may
+    be submitted, None if it may now.
     """
 
+    folder: JobFolder
     history: History
-    observation: Observation | None
-    backend_reachable: bool
-    result: Result | None
-    started: bool
-    now: int
-    polled_at: int
-    folder: str = ""
+    result: Result | None = None
+    news: tuple[Record, ...] = ()
+    read_errors: tuple[str, ...] = ()
+    observation: Observation | None = None
+    backend_reachable: bool = False
+    backend_error: str = ""
+    polled_at: int = 0
+    now: int = 0
+    started: bool = False
     claimed: bool = True
     claimable: bool = False
     runner: JobId = JobId("")
     canceller: str = ""
     unbegun: NodeFailure | None = None
     lost: tuple[str, ...] = ()
-    table: ExitTable = field(default_factory=ExitTable)
     reports: Mapping[str, Mapping[int, Report]] = field(default_factory=dict)
-    backend_error: str = ""
-    read_errors: tuple[str, ...] = ()
+    job_status: JobStatus = NOT_JUDGED
+    tasks: tuple[TaskView, ...] = ()
+    never_began: bool = False
+    is_gone: bool = False
+    room_at: int | None = None
+
+    @cached_property
+    def table(self) -> ExitTable:
+        """The meaning of exit codes and of Slurm's states on the job's site."""
+        return ExitTable(self.history.exit_rows) if self.history.exit_rows else _SHIPPED
 
     @cached_property
     def slurm(self) -> Slurm:
@@ -168,8 +186,8 @@ class Facts(Struct, frozen=True, kw_only=True, dict=True):
         return waits(reasons_of(latest), self.history) if latest else ()
 
 
-def gather(files: Opened, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> Facts:
-    """Gather the facts about an attempt in Slurm, once. `tasks` as in `poll_jobs`."""
+def gather(files: View, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
+    """Add the facts about an attempt in Slurm, once. `tasks` as in `poll_jobs`."""
     folder, known, result, read_errors = files.folder, files.history, files.result, files.read_errors
     claim = claim_of(folder, known.attempt) if known.job_id else NO_CLAIM
     is_claimed = bool(known.job_id) and claim.owner == known.job_id
@@ -190,7 +208,7 @@ def gather(files: Opened, answer: PollResult, now: int, backend: Callable[[str],
         result, read_errors = result_of(folder, known.attempt, late=True)
         read_errors += files.read_errors
     reports = reports_of(folder, known) if tasks else {}
-    table, unbegun = ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED, None
+    unbegun: NodeFailure | None = None
     lost: tuple[str, ...] = ()
     try:
         if seen is not None and may_be_slurms_own(known, seen, result):
@@ -198,9 +216,9 @@ def gather(files: Opened, answer: PollResult, now: int, backend: Callable[[str],
     except BackendError as error:
         seen, silence = None, error.words
     with suppress(BackendError):
-        lost = lost_nodes(known, seen, result, table, backend, claimed=is_claimed)
-    return Facts(
-        history=known,
+        lost = lost_nodes(known, seen, result, files.table, backend, claimed=is_claimed)
+    return replace(
+        files,
         observation=seen,
         backend_reachable=bool(polled_at) and not silence,
         result=result,
@@ -209,21 +227,19 @@ def gather(files: Opened, answer: PollResult, now: int, backend: Callable[[str],
         or (not tasks and _has_run(known, seen, claimed=is_claimed)),
         now=now,
         polled_at=polled_at,
-        folder=str(folder.path),
         claimed=is_claimed,
         claimable=claimable,
         runner=other_runner(claim, known, seen, is_lost=is_lost),
         canceller=_canceller(seen, known),
         unbegun=unbegun,
         lost=lost,
-        table=table,
         reports=reports,
         backend_error=silence,
         read_errors=read_errors,
     )
 
 
-def _polled_at(files: Opened, answer: PollResult, now: int) -> int:
+def _polled_at(files: View, answer: PollResult, now: int) -> int:
     """Return the time of the poll for a job, 0 if there was none or the result is newer than the answer."""
     known, result = files.history, files.result
     polled_at = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..exit_codes.table import ExitCode
     from ..view.failure import LogStream
     from ..view.task import TaskView
+    from .facts import View
     from .first_cause import FirstCause
-    from .poll import View
 
 OF_COMMANDS = ("stderr", "stdout")
 MAX_CONDITIONS = 2
@@ -61,7 +61,7 @@ def job_failure(
     task's logs that tells the cause, `memory_mib` the memory that the task requested, 0 if unknown. `no_room` reports
     a full job folder, or is "".
     """
-    table, job_code = ExitTable(view.history.exit_rows), code
+    table, job_code = view.table, code
     task, ended = first.task if first else None, view.history.ended
     has_failed = task is not None and task.state == "FAILED"
     code = task.exit_code if task is not None and has_failed and task.exit_code is not None else code

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..state.result import TaskResult
     from ..view.task import TaskView
-    from .poll import View
+    from .facts import View
 
 
 TIE_MS, WHOLE_SECOND_MS = 250, 1000

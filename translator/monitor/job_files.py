@@ -6,7 +6,6 @@ import resource
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
@@ -25,10 +24,9 @@ if TYPE_CHECKING:
 
     from ..state.history import History
     from ..state.job_folder import JobFolder
-    from ..state.records import Record
     from ..state.result import Result
     from ..state.task_reports import Report
-    from .poll import View
+    from .facts import View
 
 PART = 0.75
 """The usable share of the CPU time limit; the rest is for a step with many jobs, which is not interrupted."""
@@ -50,21 +48,8 @@ BEGINS_IN = 60
 """Seconds after its submit within which a job with free nodes has started or failed to."""
 
 
-class Opened(Struct, frozen=True, kw_only=True):
-    """Hold a job's journal, and after `read_files` the claim's record in `news` and the last attempt's result.
-
-    `news` are records that the journal lacks; `history` includes them. `read_errors` describe unreadable files.
-    """
-
-    folder: JobFolder
-    history: History
-    result: Result | None = None
-    news: tuple[Record, ...] = ()
-    read_errors: tuple[str, ...] = ()
-
-
-def read_files(job: Opened, *, late: bool) -> Opened:
-    """Read the files of a job's last attempt. Set `late` if the result may be a moment old."""
+def read_files(job: View, *, late: bool) -> View:
+    """Add the claim's record and the result of a job's last attempt. Set `late` if the result may be a moment old."""
     folder, known = job.folder, job.history
     if is_unsettled(known) and (owner := claim_of(folder, known.attempt).owner):
         news = (submitted(known, owner, known.asked),)
@@ -95,7 +80,7 @@ def reports_of(folder: JobFolder, known: History) -> dict[str, Mapping[int, Repo
     return {role.folder: found.get(position, {}) for position, role in enumerate(known.roles)}
 
 
-def questions(jobs: Iterable[Opened]) -> dict[str, tuple[set[JobId], set[str]]]:
+def questions(jobs: Iterable[View]) -> dict[str, tuple[set[JobId], set[str]]]:
     """Return the ids to poll for by backend, and the tags of jobs without a known id."""
     wanted: dict[str, tuple[set[JobId], set[str]]] = {}
     for job in jobs:

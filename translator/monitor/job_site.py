@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..state.history import History
-    from .poll import View
+    from .facts import View
 
 
 class JobSite(Struct, frozen=True, kw_only=True):

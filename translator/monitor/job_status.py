@@ -75,6 +75,10 @@ class JobStatus(Struct, frozen=True, kw_only=True):
         return str(self.why)
 
 
+NOT_JUDGED = JobStatus.so_far("UNKNOWN", said("it has not been polled"))
+"""The status of a job of which only files were read."""
+
+
 def tells_all(result: Result | None) -> bool:
     """Return whether a result is final: the outcome is decided, all tasks have ended, the backend adds nothing."""
     if result is None or result.outcome == "interrupted":

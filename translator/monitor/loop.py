@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..state.job_folder import Store
-    from .job_files import Opened
+    from .facts import View
     from .notify import NotificationSender
-    from .poll import View
     from .polling.shared_results import PollResult
     from .reconcile import Dependencies
 
@@ -73,7 +72,7 @@ class Monitor:
         self._sender = sender
         self._say = say
         self._tidy_up = tidy_up
-        self._opened: dict[str, tuple[tuple[int, int, int], Opened]] = {}
+        self._opened: dict[str, tuple[tuple[int, int, int], View]] = {}
         self._finished: dict[str, tuple[int, int, int]] = {}
         self._logged: dict[str, str] = {}
         self._views: dict[str, View] = {}
@@ -116,7 +115,7 @@ class Monitor:
         names -= self._finished.keys()
         self._opened = {name: job for name, job in self._opened.items() if name in names}
 
-    def _process(self, jobs: list[Opened], *, fresh: bool) -> None:
+    def _process(self, jobs: list[View], *, fresh: bool) -> None:
         """Run a step for some jobs. With `fresh`, poll the backends; otherwise use the last poll results."""
         jobs = [job for job in jobs if job.history.job]
         views = reconcile(jobs, self._dependencies, self._ask if fresh else self._recall, tasks=False)
@@ -182,18 +181,18 @@ class Monitor:
         self._opened.clear()
         return found
 
-    def _jobs(self) -> list[Opened]:
+    def _jobs(self) -> list[View]:
         """Return the jobs that have not ended or have notifications due."""
         found = (self._job(folder) for folder in self._store.all())
         return [job for job in found if job is not None]
 
-    def _job_and_dependents(self, only: JobFolder) -> list[Opened]:
+    def _job_and_dependents(self, only: JobFolder) -> list[View]:
         """Return a job, and the jobs that wait for others, perhaps for this one."""
         own = self._job(only)
         held_back = [job for job in self._jobs() if job.history.is_held_back and job.folder != only]
         return ([own] if own is not None else []) + held_back
 
-    def _job(self, folder: JobFolder) -> Opened | None:
+    def _job(self, folder: JobFolder) -> View | None:
         with suppress(OSError):
             stamp = _stamp(folder)
             if self._finished.get(folder.name) == stamp:
@@ -278,7 +277,7 @@ class Monitor:
             self._elapsed += pause
         return False
 
-    def _jobs_of(self, names: set[str]) -> list[Opened]:
+    def _jobs_of(self, names: set[str]) -> list[View]:
         """Return the watched jobs with these names, and new jobs if the folder of all jobs changed."""
         views = [self._views.pop(name) for name in names if name in self._views]
         folders = [JobFolder(path=view.folder.path) for view in views]

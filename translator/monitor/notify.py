@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ..state.history import History
     from ..state.job_folder import JobFolder
+    from .facts import View
     from .job_site import Notification
-    from .poll import View
 
 MAX_AT_ONCE = 4
 MAX_SECONDS = 60

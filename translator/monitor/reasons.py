@@ -14,16 +14,16 @@ from ..view.waits import sentence
 from .job_status import LOST_SECONDS
 
 if TYPE_CHECKING:
-    from .facts import Facts
+    from .facts import View
 
 
-def reason_of(kind: str, facts: Facts) -> Reason:
+def reason_of(kind: str, facts: View) -> Reason:
     """Return the reason of a row of the verdict."""
     names = (name for _, name, _, _ in Formatter().parse(TEXTS[kind]) if name)
     return Reason(kind=kind, values={name: _VALUES[name](facts) for name in names})
 
 
-def _lost(facts: Facts) -> str:
+def _lost(facts: View) -> str:
     """Return the lost nodes, except those that the result's reason names: its script knew the tasks there as lost."""
     result = facts.result
     named = {task.node for task in result.tasks if task.exit_code == result.exit_code} if result else set()
@@ -31,26 +31,26 @@ def _lost(facts: Facts) -> str:
     return f": {unnamed}" if unnamed else ""
 
 
-def _outside(facts: Facts) -> str:
+def _outside(facts: View) -> str:
     # The backend may not name the user, but the journal records the user's own cancel.
     user = facts.canceller or facts.cancelled_by
     by = f" by {user}" if facts.seen.state == "CANCELLED" and user else ""
     return facts.table.states[facts.seen.state][1] + by + (f": {folded(facts.lost)}" if facts.lost else "")
 
 
-def _decided(facts: Facts) -> str:
+def _decided(facts: View) -> str:
     """Return the reason of a result, with the restarts of all tasks in the job."""
     restarted = folded(each.lost_node for each in facts.result.restarts) if facts.result else ""
     more = f"; all tasks had started anew after the loss of {restarted}" if restarted else ""
     return (facts.result.reason if facts.result else "") + _lost(facts) + more
 
 
-_VALUES: Mapping[str, Callable[[Facts], str]] = {
+_VALUES: Mapping[str, Callable[[View], str]] = {
     "label": lambda f: f.history.backend_label,
     "minutes": lambda _: str(LOST_SECONDS // 60),
     "job": lambda f: f.history.job_id,
     "seen": lambda f: f.seen.job_id,
-    "folder": lambda f: f.folder,
+    "folder": lambda f: str(f.folder.path),
     "runner": lambda f: f.runner,
     "user": lambda f: f.history.cancelled.user if f.history.cancelled else "",
     "word": lambda f: f.seen.raw_state,

@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from ..state.bad_nodes import BadNode
     from ..state.history import History
     from ..state.records import Record
-    from .job_files import Opened
-    from .poll import View
+    from .facts import View
     from .polling.shared_results import Ask, PollResult
 
 REFUSED_SECONDS = 3600
@@ -101,7 +100,7 @@ class Dependencies(Struct, frozen=True, kw_only=True):
 
 
 def reconcile(
-    jobs: Sequence[Opened], dependencies: Dependencies, ask: Ask | None = None, *, tasks: bool = True
+    jobs: Sequence[View], dependencies: Dependencies, ask: Ask | None = None, *, tasks: bool = True
 ) -> list[View]:
     """Run one step for the jobs. Return their views after it; `ask` and `tasks` as in `poll_jobs`."""
     views = poll_jobs(jobs, dependencies.backend, dependencies.clock(), ask or dependencies.ask, tasks=tasks)
@@ -110,9 +109,7 @@ def reconcile(
     while ended < (ended := sum(view.job_status.ended for view in views)):
         # The end of a job may end a job that waited for it, and so on.
         views = [
-            _act(held_back(view.folder, view.history, dependencies.clock(), view.read_errors), dependencies)
-            if view.history.is_held_back
-            else view
+            _act(held_back(view, dependencies.clock()), dependencies) if view.history.is_held_back else view
             for view in views
         ]
     return views

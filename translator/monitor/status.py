@@ -11,7 +11,7 @@ from paislurm.backends.slurm.states import slurms_word
 from ..folded_names import folded
 
 if TYPE_CHECKING:
-    from .poll import View
+    from .facts import View
 
 
 def started_at(view: View) -> int | None:

@@ -23,13 +23,13 @@ from .waits import is_change
 if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import Record, Refused
-    from .facts import Facts
+    from .facts import View
     from .retry import StopRetrying
 
 MAX_NODE_LIST = 4000
 
 
-def transition(facts: Facts, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
+def transition(facts: View, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return the job's status, given its last attempt's, and new records."""
     known, code = facts.history, job_status.code
     if not job_status.ended or code is None:
@@ -49,7 +49,7 @@ def _recorded(end: Ended) -> tuple[JobStatus, tuple[Record, ...]]:
     return JobStatus.recorded(end), (end,)
 
 
-def retry_decision(facts: Facts, code: int) -> tuple[AttemptEnd, RetryAfter | StopRetrying]:
+def retry_decision(facts: View, code: int) -> tuple[AttemptEnd, RetryAfter | StopRetrying]:
     """Return the end of the last attempt with this exit code, and the decision about a retry.
 
     Users see the end in a complete result before it is recorded. So a change of the retry limit does not count that
@@ -123,7 +123,7 @@ def _cancelled(user: str, retry: Retry) -> Reason:
     return reason("cancelled between attempts", user=user, next=retry.attempt + 1, last=attempt_end(retry))
 
 
-def _seen(facts: Facts, job_status: JobStatus) -> tuple[Record, ...]:
+def _seen(facts: View, job_status: JobStatus) -> tuple[Record, ...]:
     """Return the record of a new state, or of the first poll in which the backend does not know a job."""
     known, seen = facts.history, facts.observation
     # A job that was cut off, or one that may be lost.
@@ -150,19 +150,19 @@ def _seen(facts: Facts, job_status: JobStatus) -> tuple[Record, ...]:
     )
 
 
-def _times(facts: Facts) -> tuple[int | None, int]:
+def _times(facts: View) -> tuple[int | None, int]:
     """Return when the attempt started and ended, according to its script, or else to the backend."""
     seen, result = facts.observation, facts.result
     started = (result.started_at if result else None) or (seen.started if seen else None)
     return started, (result.ended_at if result else None) or (seen.ended if seen else None) or facts.now
 
 
-def _backend_state(facts: Facts) -> str:
+def _backend_state(facts: View) -> str:
     seen = facts.observation
     return seen.raw_state if seen is not None and seen.final else ""
 
 
-def _retry(facts: Facts, job_status: JobStatus, ending: AttemptEnd, decision: RetryAfter) -> Retry:
+def _retry(facts: View, job_status: JobStatus, ending: AttemptEnd, decision: RetryAfter) -> Retry:
     started, ended = _times(facts)
     return Retry(
         happened_at=facts.now,
@@ -183,7 +183,7 @@ def _retry(facts: Facts, job_status: JobStatus, ending: AttemptEnd, decision: Re
     )
 
 
-def _blamed(facts: Facts, code: int) -> tuple[str, ...]:
+def _blamed(facts: View, code: int) -> tuple[str, ...]:
     """Return the nodes at fault for tasks that failed with this code, or that could not start the job."""
     if facts.unbegun is not None:
         return facts.unbegun.nodes
@@ -194,7 +194,7 @@ def _blamed(facts: Facts, code: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node for node in (*nodes, *lost) if node))
 
 
-def _end(facts: Facts, job_status: JobStatus, completed: int) -> Ended:
+def _end(facts: View, job_status: JobStatus, completed: int) -> Ended:
     started, ended = _times(facts)
     return Ended(
         happened_at=facts.now,
@@ -211,7 +211,7 @@ def _end(facts: Facts, job_status: JobStatus, completed: int) -> Ended:
     )
 
 
-def _node_list(facts: Facts) -> str:
+def _node_list(facts: View) -> str:
     """Return the nodes of the attempt from its tasks, or else the backend; "" if too long for the journal."""
     tasks = facts.result.tasks if facts.result else ()
     found = folded({task.node for task in tasks if task.node})

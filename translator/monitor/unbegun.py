@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..exit_codes.table import ExitTable
     from ..state.history import History
     from ..state.result import Result
-    from .job_files import Opened
+    from .facts import View
 
 BY_ROOT = ("CANCELLED", BY_NOBODY, "CANCELLED by 0")
 """Without accounts, the cancelling user is unknown."""
@@ -79,7 +79,7 @@ AT_ITS_START = NodeFailure(nodes=(), why="it ended at its start, no task had beg
 
 
 def investigated(
-    files: Opened,
+    files: View,
     seen: Observation,
     result: Result | None,
     backend: Callable[[str], Backend],

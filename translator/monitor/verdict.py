@@ -12,7 +12,7 @@ from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, Phase, phase
 from ..exit_codes.codes import FOLDER_FULL, FOLDER_NOT_SHARED, JOB_FORGOTTEN, NEVER_TAKEN, NO_CAUSE
 from ..view.states import STOP_CODES, State
 from .claim import DUPLICATE
-from .facts import DOES_NOT_KNOW, Facts, Slurm
+from .facts import DOES_NOT_KNOW, Slurm, View
 from .job_status import LOST_SECONDS, NEEDS_BACKEND, SCRIPT_ENDED, JobStatus, has_just_ended
 from .reasons import reason_of
 from .waits import is_change
@@ -31,66 +31,66 @@ class Row(NamedTuple):
     """A row of the verdict: a state for a job that goes on, or the exit code with which it has ended."""
 
     name: str
-    holds: Callable[[Facts], bool]
-    then: State | int | Callable[[Facts], int]
+    holds: Callable[[View], bool]
+    then: State | int | Callable[[View], int]
 
 
-def _result_code(f: Facts) -> int:
+def _result_code(f: View) -> int:
     return f.result.exit_code if f.result is not None else 0
 
 
-def _is_complete(f: Facts) -> bool:
+def _is_complete(f: View) -> bool:
     return f.result is not None and f.result.complete
 
 
-def _phase(f: Facts) -> Phase | None:
+def _phase(f: View) -> Phase | None:
     if f.observation is None and f.started:
         return Phase.RUNNING
     return phase(f.last_state) if f.last_state else None
 
 
-def _is_new(f: Facts) -> bool:
+def _is_new(f: View) -> bool:
     """A controller without accounts forgets an ended job soon, perhaps at an age at which others are not shown yet."""
     has_begun = f.slurm is not Slurm.ABSENT and f.claimed and f.history.observed is not None
     return f.polled_at - (f.history.submitted or 0) < QUEUE_LAG and not has_begun
 
 
-def _is_forgotten(f: Facts) -> bool:
+def _is_forgotten(f: View) -> bool:
     return f.is_unknown and f.slurm is not Slurm.ABSENT
 
 
-def _is_cut_and_unknown(f: Facts) -> bool:
+def _is_cut_and_unknown(f: View) -> bool:
     """Without accounts, a preemption may have cut off the script, as well as a cancel."""
     return f.is_cut and f.slurm in DOES_NOT_KNOW and f.history.cancelled is None
 
 
-def _is_final(f: Facts) -> bool:
+def _is_final(f: View) -> bool:
     """Slurm's report on a job with a result is final; of a job that was cut off, one answer without it is none."""
     if f.slurm not in DOES_NOT_KNOW:
         return f.slurm in (Slurm.OUTSIDE, Slurm.SCRIPT_ENDED)
     return f.backend_reachable and (not f.is_cut or bool(f.seen_end))
 
 
-def _is_outside(f: Facts) -> bool:
+def _is_outside(f: View) -> bool:
     return f.slurm is Slurm.OUTSIDE and (f.is_cut or f.result is None) and not _is_unused(f, f.seen.state)
 
 
-def _is_unused(f: Facts, state: str) -> bool:
+def _is_unused(f: View, state: str) -> bool:
     """Whether the user's job would fail by a limit, but its script never began: a Prolog may have used up the time."""
     blamed = state in f.table.states and state != "CANCELLED" and f.table.states[state][0].type.startswith("user")
     return blamed and not f.claimed and f.result is None
 
 
-def _ended_itself(f: Facts) -> bool:
+def _ended_itself(f: View) -> bool:
     return f.result is None and f.slurm is Slurm.SCRIPT_ENDED
 
 
-def _is_recent(f: Facts) -> bool:
+def _is_recent(f: View) -> bool:
     has_ended = _ended_itself(f) or (f.slurm is Slurm.OUTSIDE and _is_unused(f, f.seen.state))
     return has_ended and has_just_ended(f.seen, f.history, f.now)
 
 
-def _succeeded(f: Facts) -> bool:
+def _succeeded(f: View) -> bool:
     return _ended_itself(f) and f.seen.state == "COMPLETED" and not f.seen.status and not f.seen.signal
 
 
@@ -231,7 +231,7 @@ TABLE = (
 """The first row that holds decides. Properties that hold for all facts are in the tests."""
 
 
-def verdict(facts: Facts) -> JobStatus:
+def verdict(facts: View) -> JobStatus:
     """Return the status of a job's last attempt: of a waiting one, with the reasons, and since when they are known."""
     row = decide(facts)
     why = reason_of(row.name, facts)
@@ -245,6 +245,6 @@ def verdict(facts: Facts) -> JobStatus:
     return replace(status, waits=facts.waits, since=facts.now if last is None or new else last.happened_at)
 
 
-def decide(facts: Facts) -> Row:
+def decide(facts: View) -> Row:
     """Return the first row whose condition holds."""
     return next(row for row in TABLE if row.holds(facts))

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from paislurm.backends.hostlist import expand
 
 from ..exit_codes.codes import NODE_LOST
-from ..exit_codes.table import ExitTable
 from ..monitor.failure import short_cause
 from ..state.records import Ended, Retry, Submitted
 from ..view.cost import PRODUCTIVE, RUNNING, Allocation, AttemptUse, Key, Work
@@ -104,7 +103,7 @@ def _key(evidence: JobEvidence, result: Result | None, end: Retry | Ended | None
 
 
 def _lost(evidence: JobEvidence, code: int | None, status: int | None) -> Key:
-    words = short_cause(ExitTable(evidence.view.history.exit_rows), code, status) if code is not None else "unknown"
+    words = short_cause(evidence.view.table, code, status) if code is not None else "unknown"
     return Key("lost", words)
 
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import slurms_word
 
-from ..exit_codes.table import ExitTable
 from ..monitor.status import backend_state
 from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.slurm.steps import Allocated, StepUsage
 
-    from ..monitor.poll import View
+    from ..monitor.facts import View
     from ..state.kept_plan import KeptPlan
     from ..state.records import JobRole, Record
     from ..state.result import Result
@@ -65,11 +64,10 @@ class JobEvidence(Struct, frozen=True, kw_only=True):
 
 def attempt_entries(evidence: JobEvidence) -> tuple[AttemptEntry, ...]:
     """Return the attempts of a job."""
-    table = ExitTable(evidence.view.history.exit_rows)
-    return tuple(_attempt(files, evidence, table) for files in evidence.attempts)
+    return tuple(_attempt(files, evidence) for files in evidence.attempts)
 
 
-def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> AttemptEntry:
+def _attempt(files: AttemptFiles, evidence: JobEvidence) -> AttemptEntry:
     """Return an attempt with its state: that of its retry, or the job's if it was not retried."""
     records = [record for record in evidence.records if getattr(record, "attempt", None) == files.number]
     submitted = next((record for record in records if isinstance(record, Submitted)), None)
@@ -97,7 +95,7 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
         job_id=submitted.job_id if submitted else "",
         state=state,
         exit_code=code,
-        exit=None if code is None else table.describe(code, reported_behaviour(result, code)),
+        exit=None if code is None else evidence.view.table.describe(code, reported_behaviour(result, code)),
         reason=reason,
         retry_rule=end.retry_rule if isinstance(end, Retry) else "",
         blamed_nodes=end.blamed_nodes if isinstance(end, Retry) else (),

@@ -31,7 +31,7 @@ from tests.unit.monitor.jobs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.monitor.facts import View
     from paislurm.translator.state.job_folder import JobFolder
 
 

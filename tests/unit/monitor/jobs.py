@@ -14,8 +14,9 @@ from paislurm.backends.base import Accepted, JobId, Observation
 from paislurm.backends.runner import become
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.files.names import ENVIRONMENT
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_status import JobStatus
-from paislurm.translator.monitor.poll import View, open_job
+from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from paislurm.translator.state.result import Result
 
 NOW = 1_000_000
+FOLDER = JobFolder(path=Path("/jobs/demo"))
 ROLES = (JobRole(name="worker", folder="0-worker", instances=2),)
 CREATED = Created(happened_at=NOW - 100, job="demo", user="alice", backend="slurm", roles=ROLES)
 INTENT = Intent(happened_at=NOW - 100, attempt=0, tag="paislurm-1")
@@ -131,7 +133,7 @@ def failed(tasks: list[dict[str, Any]], code: int | None = 255, *, state: str = 
     roles = tuple(JobRole(name=name, folder=f"{k}-{name}", instances=counts[name]) for k, name in enumerate(counts))
     result = left(outcome="failed", tasks=tasks, **({"exit_code": code} | changes))
     return View(
-        folder=JobFolder(path=Path("/jobs/x")),
+        folder=FOLDER,
         history=history([replace(CREATED, roles=roles), INTENT, SUBMITTED]),
         job_status=JobStatus(state=state, code=code, why=said(""), ended=True),  # type: ignore[arg-type]
         result=result,

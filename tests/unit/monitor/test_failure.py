@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from paislurm.translator.exit_codes.advice import advice, lacks_something
 from paislurm.translator.exit_codes.table import ExitTable
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.failure import CommandPlace, deciding_task, job_failure, short_cause
 from paislurm.translator.monitor.first_cause import first_cause
-from paislurm.translator.monitor.poll import View
 from paislurm.translator.state.parsed import CorruptDataError
 from paislurm.translator.state.records import RetryPolicy
 from paislurm.translator.view.failure import JobFailure

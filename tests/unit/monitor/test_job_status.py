@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import FORGOTTEN, STATES, Phase
-from paislurm.translator.exit_codes.table import ExitTable, SiteRow
-from paislurm.translator.monitor.facts import Facts
+from paislurm.translator.exit_codes.table import SiteRow
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.verdict import verdict
 from paislurm.translator.state.history import history
@@ -17,7 +17,7 @@ from paislurm.translator.state.records import Cancelled, Observed
 from paislurm.translator.state.result import RestartRecord
 from paislurm.translator.view.reasons import reason
 
-from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, observed, task
+from .jobs import CREATED, FOLDER, INTENT, NOW, SUBMITTED, left, observed, task
 
 if TYPE_CHECKING:
     from paislurm.backends.base import Observation
@@ -38,7 +38,8 @@ REQUEUED = left(outcome="requeued", exit_code=-100)
 
 
 def job_status(seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any) -> JobStatus:
-    evidence = Facts(
+    evidence = View(
+        folder=FOLDER,
         history=history([CREATED, INTENT, SUBMITTED, *more]),
         observation=seen,
         backend_reachable=True,
@@ -202,8 +203,8 @@ def test_a_slow_clock_does_not_delay_the_end_forever() -> None:
 def test_a_new_job_may_be_unknown_to_the_backend() -> None:
     assert job_status(None, None, polled_at=SUBMITTED.happened_at + 5).state == "WAITING"
     assert verdict(
-        Facts(
-            history=history([CREATED, INTENT]),
+        View(
+            folder=FOLDER, history=history([CREATED, INTENT]),
             observation=None,
             backend_reachable=True,
             result=None,
@@ -252,11 +253,12 @@ def test_a_site_can_define_the_meaning_of_a_slurm_state() -> None:
     row = SiteRow(
         exit_code=-2000, phrase="Taken", behaviour="permanent", backend_states={"PREEMPTED": "taken by a paying job"}
     )
+    known = history([replace(CREATED, exit_rows=(row,)), INTENT, SUBMITTED])
     seen = observed("PREEMPTED", final=True)
-    assert job_status(seen, None, table=ExitTable((row,))) == JobStatus.end(
+    assert job_status(seen, history=known) == JobStatus.end(
         -2000, reason("ended from outside", outside="taken by a paying job")
     )
-    assert job_status(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001
+    assert job_status(observed("NODE_FAIL", final=True), history=known).code == -1001
 
 
 def test_the_reason_names_a_lost_node_once() -> None:

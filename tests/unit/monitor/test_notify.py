@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_site import OLDEST_SECONDS, JobSite, Notification, due_notifications
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.notify import NotificationSender, message
-from paislurm.translator.monitor.poll import View, open_job
+from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append, read
 from paislurm.translator.state.records import Notified, Observed, Retry

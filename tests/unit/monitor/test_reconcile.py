@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.exit_codes.table import ExitTable, SiteRow, exit_codes
+from paislurm.translator.exit_codes.table import SiteRow, exit_codes
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
-from paislurm.translator.monitor.facts import Facts
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_status import JobStatus
-from paislurm.translator.monitor.poll import View, open_job
+from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, Dependencies, reconcile, record_news
 from paislurm.translator.monitor.transition import retry_decision
 from paislurm.translator.state.history import history
@@ -23,6 +23,7 @@ from paislurm.translator.view.reasons import said
 from .jobs import (
     CREATED,
     ENDED,
+    FOLDER,
     INTENT,
     NOW,
     SUBMITTED,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.translator.exit_codes.table import Behaviour
-    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.monitor.facts import View
     from paislurm.translator.state.job_folder import JobFolder
     from paislurm.translator.state.records import Record
 
@@ -107,10 +108,10 @@ def test_the_hourly_limit_also_counts_retries_with_a_later_begin_time(tmp_path: 
 def test_the_behaviour_of_the_result_decides_unless_the_site_has_a_rule(
     code: int, reported: str, site: Behaviour | None, behaviour: Behaviour
 ) -> None:
-    table = ExitTable((SiteRow(exit_code=code, behaviour=site),) if site else ())
-    evidence = Facts(
-        history=history([CREATED, INTENT, SUBMITTED]), observation=None, backend_reachable=True, started=True, now=NOW,
-        polled_at=NOW, table=table, result=left(outcome="failed", exit_code=code, behaviour=reported),
+    rows = (SiteRow(exit_code=code, behaviour=site),) if site else ()
+    evidence = View(
+        folder=FOLDER, history=history([replace(CREATED, exit_rows=rows), INTENT, SUBMITTED]), backend_reachable=True,
+        started=True, now=NOW, polled_at=NOW, result=left(outcome="failed", exit_code=code, behaviour=reported),
     )  # fmt: skip
     assert retry_decision(evidence, code)[0].behaviour == behaviour
     assert retry_decision(evidence, -1004)[0].behaviour == "permanent"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.backends.base import Accepted, Submission
-    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.monitor.facts import View
     from paislurm.translator.state.job_folder import JobFolder
     from paislurm.translator.state.records import Record
 

@@ -15,7 +15,7 @@ from .jobs import FAILED, NOW, SUBMITTED, FakeBackend, claim, ended, job, kinds,
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.monitor.facts import View
     from paislurm.translator.state.records import Record
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.monitor.facts import View
     from paislurm.translator.state.job_folder import JobFolder
 
 PROLOG = "srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed\n"

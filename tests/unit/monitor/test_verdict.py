@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, REUSED, Phase, phase
 from paislurm.translator.exit_codes.table import ExitTable
-from paislurm.translator.monitor.facts import DOES_NOT_KNOW, Facts, Slurm
+from paislurm.translator.monitor.facts import DOES_NOT_KNOW, Slurm, View
 from paislurm.translator.monitor.transition import transition
 from paislurm.translator.monitor.unbegun import NodeFailure
 from paislurm.translator.monitor.verdict import TABLE, decide, verdict
@@ -21,7 +21,7 @@ from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Observed
 from paislurm.translator.view.reasons import TEXTS
 
-from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, observed, task
+from .jobs import CREATED, FOLDER, INTENT, NOW, SUBMITTED, left, observed, task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,17 +47,17 @@ def last(state: str, ago: int) -> Observed:
     return Observed(happened_at=NOW - ago, attempt=0, backend_state=state, backend_reason="")
 
 
-def facts(seen: Observation | None = None, *records: Record, ago: int = 300, **changes: Any) -> Facts:
+def facts(seen: Observation | None = None, *records: Record, ago: int = 300, **changes: Any) -> View:
     """Return the facts about a job that was submitted some seconds ago, and whose script has begun."""
     known = {
         "history": history([CREATED, INTENT, replace(SUBMITTED, happened_at=NOW - ago), *records]),
         "observation": seen, "backend_reachable": True, "result": None, "started": True, "claimed": True,
-        "now": NOW, "polled_at": NOW, "folder": "/jobs/demo",
+        "now": NOW, "polled_at": NOW, "folder": FOLDER,
     }  # fmt: skip
-    return Facts(**known | changes)
+    return View(**known | changes)
 
 
-def unclaimed(seen: Observation | None = None, *records: Record, **changes: Any) -> Facts:
+def unclaimed(seen: Observation | None = None, *records: Record, **changes: Any) -> View:
     """Return the facts about a job whose script has not begun, and that the monitor may claim."""
     return facts(seen, *records, **{"started": False, "claimed": False, "claimable": True} | changes)
 
@@ -200,9 +200,9 @@ BEGUN = ((False, False, True), (False, False, False), (True, False, False), (Tru
 
 
 class Known(NamedTuple):
-    """Facts, and the verdict."""
+    """View, and the verdict."""
 
-    facts: Facts
+    facts: View
     status: JobStatus
 
     @property

@@ -30,7 +30,7 @@ from .refresh import refresh, refresh_all
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.job_folder import JobFolder
     from ..session import Session
 

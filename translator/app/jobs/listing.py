@@ -26,7 +26,7 @@ from .selecting import folders_of_group, select
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from ...monitor.job_files import Opened
+    from ...monitor.facts import View
     from ...state.job_folder import JobFolder, Store
     from ..session import Session
 
@@ -95,7 +95,7 @@ def lines(
 ) -> Found:
     """Return a line for each job, or for these folders; poll results are at most `max_age` seconds old."""
     found: list[JobLine] = []
-    living: list[Opened] = []
+    living: list[View] = []
     latest = newest(store.names())
     for name, job in store.entries():
         if names is not None and name not in names:

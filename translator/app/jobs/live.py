@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.records import JobRole
     from ...view.job import JobView
     from ...view.line import JobLine
@@ -175,7 +175,7 @@ class OpenJob:
         view = refresh(self._session, self._folder, max_age=self._max_age)
         self._later = self._sites.of(view.history).poll_interval
         folder, attempt = view.folder, view.history.attempt
-        if self._seen is None or view != last:
+        if last is None or replace(view, now=last.now) != last:
             paths = (folder.journal, folder.result(attempt), *report_files(folder, attempt))
             self._pace = Pace(MIN_INTERVAL, *paths)
             self._pace.due(now)

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
-    from ...monitor.job_files import Opened
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...monitor.polling.shared_results import Ask
     from ...state.job_folder import JobFolder
     from ...view.states import State
@@ -74,7 +73,7 @@ def dependencies(
     )
 
 
-def is_own(session: Session, job: Opened) -> bool:
+def is_own(session: Session, job: View) -> bool:
     """Return whether this user owns the job and nobody else can write to it; other jobs are only read."""
     return job.history.user == session.user and is_private((job.folder.path, job.folder.journal))
 
@@ -84,7 +83,7 @@ def refresh(session: Session, folder: JobFolder, *, max_age: float = BY_A_PERSON
     return refresh_all(session, [open_job(folder)], max_age=max_age)[0]
 
 
-def refresh_all(session: Session, jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
+def refresh_all(session: Session, jobs: Sequence[View], *, max_age: float = BY_A_PERSON) -> list[View]:
     """Return the states of jobs, with a poll result of each backend that is at most `max_age` seconds old.
 
     Raises FileNotFoundError if a job is removed meanwhile. The folders of jobs that ended some time ago are tidied.
@@ -96,7 +95,7 @@ def refresh_all(session: Session, jobs: Sequence[Opened], *, max_age: float = BY
     return views
 
 
-def refresh_remaining(session: Session, jobs: Sequence[Opened], *, max_age: float) -> list[View]:
+def refresh_remaining(session: Session, jobs: Sequence[View], *, max_age: float) -> list[View]:
     """As `refresh_all`, without jobs that are removed meanwhile."""
     views = [view for view in _refreshed(session, jobs, max_age) if not view.is_gone]
     views = [with_problem(view, partial(missing_profile, session)) if is_own(session, view) else view for view in views]
@@ -129,7 +128,7 @@ TRIES, PAUSE = 4, 0.5
 only for a moment."""
 
 
-def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list[View]:
+def _refreshed(session: Session, jobs: Sequence[View], max_age: float) -> list[View]:
     lock, ask = monitor_lock(session), poll_at_most_every(session, max_age, partial(everything, session))
     wanted, jobs, sites = len(jobs), with_awaited(jobs), JobSites(session)
     room = partial(when_room, session, sites=sites)
@@ -178,7 +177,7 @@ def _without_end(view: View, holder: str) -> View:
     return replace(view, job_status=JobStatus.so_far(state, why))
 
 
-def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
+def with_awaited(jobs: Sequence[View]) -> list[View]:
     """Return jobs and their dependencies, because no other process may record the ends of these."""
     found, names = [*jobs], {job.folder.name for job in jobs}
     for job in found:
@@ -192,7 +191,7 @@ def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
 
 def everything(session: Session, name: str) -> tuple[set[JobId], set[str]]:
     """Return the ids and tags of all of the user's jobs at a backend, so that every command can use one poll result."""
-    jobs: list[Opened] = []
+    jobs: list[View] = []
     for _, job in session.store.entries():
         if not isinstance(job, History):
             with suppress(OSError):

@@ -11,7 +11,7 @@ from paislurm.backends.registry import is_remote
 
 from ...errors import Diagnostic, FolderError, NotFoundError, PaislurmError, UsageError
 from ...folded_names import by_numbers
-from ...monitor.job_files import Opened
+from ...monitor.facts import View
 from ...monitor.poll import open_job
 from ...state.publish import writing
 from ...state.removal import (
@@ -31,18 +31,18 @@ from .selecting import is_pattern, named_groups, select
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.job_folder import JobFolder
     from ..session import Session
 
 
-def ended_at(job: Opened) -> int | None:
+def ended_at(job: View) -> int | None:
     """Return when a job ended, by its journal; None without an end."""
     end = job.history.ended
     return None if end is None else end.ended_at or end.happened_at
 
 
-def named(session: Session, words: Sequence[str]) -> list[Opened]:
+def named(session: Session, words: Sequence[str]) -> list[View]:
     """Return the ended jobs of the words.
 
     Raises NotFoundError for an unknown job, and FolderError for another user's or an unfinished one, before any
@@ -59,7 +59,7 @@ def named(session: Session, words: Sequence[str]) -> list[Opened]:
     return [*views]
 
 
-def matching(session: Session, words: Sequence[str], older_than: int | None, states: Collection[str]) -> list[Opened]:
+def matching(session: Session, words: Sequence[str], older_than: int | None, states: Collection[str]) -> list[View]:
     """Return the user's own jobs, or those of the words, that match `older_than` (seconds) and `states`."""
     folders = select(session.store, words, user=session.user) if words else session.store.all()
     found = []
@@ -78,7 +78,7 @@ def matching(session: Session, words: Sequence[str], older_than: int | None, sta
     return found if words else sorted(found, key=lambda job: by_numbers(job.folder.name))
 
 
-def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str:
+def remove_job(session: Session, job: View, *, keep_logs: bool = False) -> str:
     """Remove an ended job, or with `keep_logs` its working directories; return a message about remaining files.
 
     Raises FolderError if another process removes the job, and OSError if its folder cannot be renamed.
@@ -95,7 +95,7 @@ def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str
     return "; ".join(filter(None, [left, behind and f"{behind} could not be deleted yet"]))
 
 
-def _remove_remote(session: Session, job: Opened, *, keep_logs: bool) -> str:
+def _remove_remote(session: Session, job: View, *, keep_logs: bool) -> str:
     """Remove the folder of a job on its login node; return a message on failure."""
     from paislurm.backends.ssh.backend import SshBackend
 
@@ -109,7 +109,7 @@ def _remove_remote(session: Session, job: Opened, *, keep_logs: bool) -> str:
     return f"its folder at {known.backend_label} could not be removed yet; it will be when the login node answers"
 
 
-def _opened(folder: JobFolder) -> Opened:
+def _opened(folder: JobFolder) -> View:
     try:
         return open_job(folder)
     except OSError as error:
@@ -156,7 +156,7 @@ class ToRemove(Struct, frozen=True, kw_only=True):
     `by_name` is false if a group, a pattern or a condition selected them; `groups` contains the names of their jobs.
     """
 
-    jobs: Sequence[Opened]
+    jobs: Sequence[View]
     by_name: bool
     groups: Mapping[str, Collection[str]]
 
@@ -181,7 +181,7 @@ def jobs_to_remove(
 
 def remove_jobs(
     session: Session,
-    jobs: Sequence[Opened],
+    jobs: Sequence[View],
     *,
     keep_logs: bool = False,
     dry_run: bool = False,

@@ -11,7 +11,7 @@ from .refresh import say_doubts, views_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...view.cost import AttemptUse
     from ...view.failure import JobFailure
     from ...view.job import JobView

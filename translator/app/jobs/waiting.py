@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole

@@ -16,7 +16,7 @@ from ..what_if.explain import answered
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...pipeline import Compiled
     from ..session import Session
 

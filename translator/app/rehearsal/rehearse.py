@@ -41,7 +41,7 @@ from .resuming import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ..input.source import Source
     from ..session import Session
     from ..submit.place import Place

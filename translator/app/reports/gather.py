@@ -28,7 +28,7 @@ from .evidence import Accounts, OfJob, accounts, parameters_of, submitted_files
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.result import Result, TaskResult

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.history import History
     from ...state.kept_plan import KeptCommand, KeptPlan
     from ...state.records import JobRole

@@ -17,7 +17,7 @@ from ..jobs.refresh import refresh
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.job_folder import JobFolder
     from ..session import Session
 

@@ -20,7 +20,7 @@ from ..jobs.selecting import select
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ..session import Session
 
 

@@ -35,7 +35,7 @@ from .sweep_values import points
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.history import History
     from ...state.records import Dependency
     from ...view.job import JobView

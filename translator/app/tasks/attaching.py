@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend
     from paislurm.backends.runner import Completed
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...state.history import History
     from ...state.records import JobRole
     from ...view.task import TaskView, WebPage

@@ -19,7 +19,7 @@ from .attaching import one_task, only_port
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...monitor.poll import View
+    from ...monitor.facts import View
     from ...view.task import TaskView, WebPage
     from ..session import Session
 

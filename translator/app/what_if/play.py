@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,12 +11,13 @@ from paislurm.backends.base import JobId, Observation
 
 from ...exit_codes.codes import DEADLINE, NODE_LOST, NOT_BEGUN, PREFLIGHT_FAILED, STOPPED
 from ...exit_codes.table import ExitTable
-from ...monitor.facts import Facts
+from ...monitor.facts import View
 from ...monitor.job_status import LOST_NODES
 from ...monitor.retry import ROOT
 from ...monitor.transition import retry_decision, transition
 from ...monitor.verdict import NO_ROOM, verdict
 from ...state.history import apply, history
+from ...state.job_folder import JobFolder
 from ...state.records import Cancelled, Intent, Retry, Submitted
 from .attempt import Attempt
 from .completion import Decision
@@ -124,7 +126,7 @@ def _run(played: Played, left: list[Event], setting: Setting, now: int, text: st
         if decision is not None:
             played.stopped, played.grace = tuple(tasks.stopped()), _seconds(setting, "grace")
             played.result = tasks.result(decision)
-            _decide(played, setting, tasks)
+            _decide(played, tasks)
             return
 
 
@@ -177,19 +179,19 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
     played.result = tasks.result(decision, failed) if tasks.runs and status is None else None
     raw = f"{state} by 0" if canceller == ROOT else state
     seen = Observation(job_id=JobId(known.job_id), state=state, raw_state=raw, final=True, status=status, ended=now)
-    _decide(played, setting, tasks, seen if state else None, canceller, lost)
+    _decide(played, tasks, seen if state else None, canceller, lost)
 
 
 def _decide(
     played: Played,
-    setting: Setting,
     tasks: Attempt,
     seen: Observation | None = None,
     canceller: str = "",
     lost: tuple[str, ...] = (),
 ) -> None:
     """Let the monitor decide what follows the end of an attempt."""
-    facts = Facts(
+    facts = View(
+        folder=JobFolder(path=Path(played.known.full_name)),
         history=played.known,
         observation=seen,
         backend_reachable=True,
@@ -199,7 +201,6 @@ def _decide(
         polled_at=tasks.now,
         canceller=canceller,
         lost=lost,
-        table=ExitTable(setting.created.exit_rows),
     )
     status = verdict(facts)
     assert status.ended, "every end is complete"

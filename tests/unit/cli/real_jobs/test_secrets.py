@@ -19,7 +19,7 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit import place
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
-from paislurm.translator.monitor.poll import View
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
 from paislurm.translator.state.job_folder import JobFolder
 from tests.cluster.processes import wait_until

@@ -17,8 +17,8 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_status import JobStatus
-from paislurm.translator.monitor.poll import View
 from paislurm.translator.monitor.polling.shared_results import PollResult
 from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import JobFolder
