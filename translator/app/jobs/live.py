@@ -168,19 +168,19 @@ class OpenJob:
         """Return how the job stands; None if no poll is due. `fresh` as in `JobLines`."""
         if not self._pace.due(now):
             return None
-        last = self._seen[0] if self._seen is not None else None
+        last = self._seen
         if last is not None:
-            soon = needs_answer(last) or (fresh and last.job_status.state == "WAITING")
+            soon = needs_answer(last[0]) or (fresh and last[1].state == "WAITING")
             self._max_age = min(BY_A_PERSON, self._later) if soon else self._later
         view = refresh(self._session, self._folder, max_age=self._max_age)
         self._later = self._sites.of(view.history).poll_interval
         folder, attempt = view.folder, view.history.attempt
-        if last is None or replace(view, now=last.now) != last:
+        if last is None or replace(view, now=last[0].now) != last[0]:
             paths = (folder.journal, folder.result(attempt), *report_files(folder, attempt))
             self._pace = Pace(MIN_INTERVAL, *paths)
             self._pace.due(now)
-            self._seen = (view, job_view(self._session, view, explain=False))
-        return self._seen[1]
+            self._seen = last = (view, job_view(self._session, view, explain=False))
+        return last[1]
 
     def progress(self) -> Progress | None:
         """Return the progress at the last poll; None for a job that has ended."""
