@@ -54,7 +54,7 @@ ACCOUNT_FIELDS = ("JobIDRaw", *STEP_FIELDS[1:], "Start", "End", "ElapsedRaw", "A
 class Allocated(NamedTuple):
     """Hold the nodes of a component of a job in one run; `ended` is None while it runs.
 
-    `elapsed` excludes suspension. `gpus` is None if Slurm does not account them (AccountingStorageTRES).
+    `elapsed` excludes suspension. `cpus` and `gpus` are None if Slurm does not account them (AccountingStorageTRES).
     """
 
     number: int
@@ -62,6 +62,7 @@ class Allocated(NamedTuple):
     ended: int | None
     elapsed: int
     nodes: int
+    cpus: int | None
     gpus: int | None
     node_list: str
 
@@ -128,7 +129,8 @@ def allocations(text: str) -> list[Allocated]:
         counts = {name: whole(count) for name, _, count in (pair.partition("=") for pair in tres.split(","))}
         match whole(words[0]), *map(moment, times), counts.get("node"):
             case [int(number), int(started), ended, int(elapsed), int(nodes)] if nodes:
-                found.append(Allocated(number, started, ended, elapsed, nodes, counts.get("gres/gpu"), node_list))
+                amounts = (counts.get("cpu"), counts.get("gres/gpu"))
+                found.append(Allocated(number, started, ended, elapsed, nodes, *amounts, node_list))
             case _:
                 pass
     return found

@@ -44,7 +44,7 @@ def allocate(request: Request) -> Allocation:
         no_components=site.scheduler.why_no_components,
         only_layout=feasible[0] if len(feasible) == 1 else None,
         site_layout=None if site.layout == "auto" else site.layout,
-        whole_nodes=site.whole_nodes,
+        whole_nodes=request.whole_nodes,
         backfill_interval=site.scheduler.backfill_interval,
     )
     return _choose_layout(request.sized, request.partitions, conditions)

@@ -312,6 +312,8 @@ class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     """How many nodes get no tasks until another node is lost."""
     requeues: bool = False
     """Whether Slurm restarts the job before others after the loss of a node."""
+    whole_nodes: bool = False
+    """Whether the job gets whole nodes, so that their other CPUs and GPUs stay idle."""
     components: tuple[Component, ...]
     """The request to Slurm for each component."""
     roles: tuple[RolePlan, ...]

@@ -51,6 +51,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         layout=allocation.layout,
         spare=job.slurm_options.spare,
         requeues=requeues(job, site, allocation.layout.kind),
+        whole_nodes=request.whole_nodes,
         components=components(request, allocation),
         roles=role_plans(request, allocation, worlds),
         containers=container_plan(job, site, request.mounts),

@@ -11,6 +11,7 @@ from paislurm.backends.hostlist import expand
 
 from ..exit_codes.codes import NODE_LOST
 from ..monitor.failure import short_cause
+from ..state.kept_plan import KeptResources, amount
 from ..state.records import Ended, Retry, Submitted
 from ..view.cost import PRODUCTIVE, RUNNING, Allocation, AttemptUse, Key, Work
 
@@ -112,7 +113,8 @@ def _work(evidence: JobEvidence, files: AttemptFiles, key: Key, until: int) -> I
     results = {(task.role, task.index): task for task in files.result.tasks} if files.result else {}
     plans = evidence.plan.roles_by_name
     for role in evidence.view.history.roles:
-        gpus = plans[role.name].resources.gpus if role.name in plans else 0
+        resources = plans[role.name].resources if role.name in plans else KeptResources()
+        amounts = (resources.cpus, resources.gpus)
         runs = files.runs.get(role.folder, {})
         for index in range(role.instances):
             task = results.get((role.name, index))
@@ -121,24 +123,25 @@ def _work(evidence: JobEvidence, files: AttemptFiles, key: Key, until: int) -> I
                 if run.attempt != last:
                     is_failed = key == PRODUCTIVE and run.code
                     own = _lost(evidence, run.code, run.status) if is_failed else key
-                    yield Work(run.node, run.started, until if run.ended is None else run.ended, gpus, own)
+                    yield Work(run.node, run.started, until if run.ended is None else run.ended, *amounts, own)
             if task is not None and task.started_at is not None:
                 is_failed = key == PRODUCTIVE and task.state == "FAILED"
                 own = _lost(evidence, task.exit_code, task.exit_status) if is_failed else key
-                yield Work(task.node, task.started_at, until if task.ended_at is None else task.ended_at, gpus, own)
+                yield Work(task.node, task.started_at, until if task.ended_at is None else task.ended_at, *amounts, own)
 
 
 def _from_sacct(plan: KeptPlan, files: AttemptFiles) -> Iterator[Allocation]:
     for component, found in files.allocated:
         roles = [role for role in plan.roles if plan.layout.kind != "het" or role.component == component]
-        planned_gpus = sum(role.resources.gpus * role.slots for role in roles)
         ends = found.started + found.elapsed if found.ended is None else found.ended
         yield Allocation(
             begins=found.started,
             ends=max(found.started, ends),
             elapsed=found.elapsed,
             nodes=found.nodes,
-            gpus=planned_gpus if found.gpus is None else found.gpus,
+            cpus=amount(roles, "cpus") if found.cpus is None else found.cpus,
+            gpus=amount(roles, "gpus") if found.gpus is None else found.gpus,
+            whole_nodes=plan.whole_nodes,
             node_names=_names(found.node_list),
         )
 
@@ -159,7 +162,9 @@ def _from_records(
         ends=ends,
         elapsed=ends - begins,
         nodes=max(1, len(names)),
-        gpus=evidence.plan.gpu_count,
+        cpus=amount(evidence.plan.roles, "cpus"),
+        gpus=amount(evidence.plan.roles, "gpus"),
+        whole_nodes=evidence.plan.whole_nodes,
         node_names=names,
         from_sacct=False,
     )

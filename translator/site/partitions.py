@@ -76,6 +76,9 @@ class Partition(StrictModel):
     requires_reservation: Boolean = False
     """Whether the partition accepts only jobs with a reservation (ReqResv of Slurm)."""
 
+    whole_nodes: Boolean = False
+    """Whether its jobs get whole nodes (OverSubscribe=EXCLUSIVE of Slurm)."""
+
     _name: str = PrivateAttr(default="")
 
     @property

@@ -238,7 +238,7 @@ class Site(StrictModel):
     layout: Annotated[Literal["auto", "het", "shared"], choice("auto", "het", "shared")] = "auto"
     """The layout of jobs of several roles that name none: `het`, `shared`, or `auto`, the better one for each job."""
     whole_nodes: Boolean = False
-    """Whether jobs get whole nodes (slurm.conf, OverSubscribe=EXCLUSIVE), so that idle GPUs of a node cost nothing."""
+    """Whether jobs get whole nodes in all partitions, so that idle GPUs of a node cost nothing."""
     gres_style: Annotated[GresStyle, choice("gres", "gpus-per-task")] = "gres"
     """Whether to request GPUs with --gres and a layout, or with --gpus-per-task."""
     gpus: Gpus = Gpus.of()

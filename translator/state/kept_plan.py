@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from ..files.reading import read_end
 from .parsed import CorruptDataError, Int, read_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 MAX_BYTES = 64 << 20
@@ -91,6 +92,7 @@ class KeptPlan(Struct, frozen=True):
     diagnostics: tuple[KeptDiagnostic, ...] = ()
     one_log: bool = False
     requeues: bool = False
+    whole_nodes: bool = False
 
     @property
     def roles_by_name(self) -> dict[str, KeptRole]:
@@ -105,7 +107,12 @@ class KeptPlan(Struct, frozen=True):
     @property
     def gpu_count(self) -> int:
         """The number of GPUs of all tasks that run at the same time."""
-        return sum(role.resources.gpus * role.slots for role in self.roles)
+        return amount(self.roles, "gpus")
+
+
+def amount(roles: Iterable[KeptRole], unit: Literal["cpus", "gpus"]) -> int:
+    """Return the CPUs or GPUs of the tasks of some roles that run at the same time."""
+    return sum(getattr(role.resources, unit) * role.slots for role in roles)
 
 
 def kept_plan(folder: Path) -> KeptPlan:

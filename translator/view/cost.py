@@ -1,6 +1,6 @@
-"""Divide the node and GPU time of a job by its use. Pure; times are seconds since 1970.
+"""Divide the CPU, GPU and node time of a job by its use. Pure; times are seconds since 1970.
 
-The parts of an allocation sum to its nodes multiplied by its elapsed time, to the second.
+The parts of an allocation sum to its nodes, CPUs and GPUs multiplied by its elapsed time, to the second.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Use = Literal["productive", "running", "stalled", "staging", "lost", "idle"]
-"""A use of nodes and GPUs. If tasks on one node differ, the node has the first of their uses in this order."""
+"""A use of nodes, CPUs and GPUs. If tasks on one node differ, the node has the first of their uses in this order."""
 USES: tuple[Use, ...] = get_args(Use)
 
 
@@ -40,17 +40,20 @@ class Allocation(Struct, frozen=True, kw_only=True):
     ends: int
     elapsed: int
     nodes: int
+    cpus: int
     gpus: int
+    whole_nodes: bool = False
     node_names: tuple[str, ...] = ()
     from_sacct: bool = True
 
 
 class Work(NamedTuple):
-    """The time of a task on its node, the number of its GPUs, and its use."""
+    """The time of a task on its node, the numbers of its CPUs and GPUs, and its use."""
 
     node: str
     begins: int
     ends: int
+    cpus: int
     gpus: int
     key: Key
 
@@ -85,7 +88,9 @@ class CostPart(Struct, frozen=True, kw_only=True):
     lost_to: str | None
     """The failure to which the time was lost."""
     node_seconds: int
-    """Seconds of all nodes together."""
+    """Seconds of all nodes together, of which a job without whole nodes used a part."""
+    cpu_seconds: int
+    """Seconds of all CPUs together."""
     gpu_seconds: int
     """Seconds of all GPUs together."""
 
@@ -97,8 +102,12 @@ class JobCost(Struct, frozen=True, kw_only=True):
     """The uses; they sum to the allocated time."""
     node_seconds: int
     """The allocated seconds of all nodes together, in all attempts."""
+    cpu_seconds: int
+    """The allocated seconds of all CPUs together, in all attempts."""
     gpu_seconds: int
     """The allocated seconds of all GPUs together, in all attempts."""
+    whole_nodes: bool
+    """Whether all nodes were whole ones, of no other job."""
     waiting_seconds: int
     """Seconds in the queue, in all attempts; no nodes were allocated."""
     allocated_attempts: int
@@ -107,9 +116,11 @@ class JobCost(Struct, frozen=True, kw_only=True):
     """The number of these whose allocation is from the job's own records, because sacct does not have it."""
 
 
-def job_cost(attempts: Iterable[AttemptUse]) -> JobCost:
+def job_cost(uses: Iterable[AttemptUse]) -> JobCost:
     """Return the cost of attempts, of one job or of several."""
+    attempts = tuple(uses)
     nodes: Counter[Key] = Counter()
+    cpus: Counter[Key] = Counter()
     gpus: Counter[Key] = Counter()
     waiting = held = unknown = 0
     for attempt in attempts:
@@ -121,13 +132,24 @@ def job_cost(attempts: Iterable[AttemptUse]) -> JobCost:
             waiting += max(0, begins - attempt.submitted_at)
         for allocation in attempt.allocations:
             nodes += _node_seconds(attempt, allocation)
-            gpus += _gpu_seconds(attempt, allocation)
-    keys = sorted(nodes.keys() | gpus.keys(), key=_order)
-    parts = [CostPart(use=k.use, lost_to=k.failure or None, node_seconds=nodes[k], gpu_seconds=gpus[k]) for k in keys]
+            cpus += _unit_seconds(attempt, allocation, "cpus")
+            gpus += _unit_seconds(attempt, allocation, "gpus")
+    parts = (
+        CostPart(
+            use=key.use,
+            lost_to=key.failure or None,
+            node_seconds=nodes[key],
+            cpu_seconds=cpus[key],
+            gpu_seconds=gpus[key],
+        )
+        for key in sorted(nodes.keys() | cpus.keys() | gpus.keys(), key=_order)
+    )
     return JobCost(
         parts=tuple(parts),
         node_seconds=nodes.total(),
+        cpu_seconds=cpus.total(),
         gpu_seconds=gpus.total(),
+        whole_nodes=all(each.whole_nodes for use in attempts for each in use.allocations),
         waiting_seconds=waiting,
         allocated_attempts=held,
         attempts_not_in_sacct=unknown,
@@ -152,11 +174,12 @@ def _node_seconds(attempt: AttemptUse, allocation: Allocation) -> Counter[Key]:
     return _without_suspension(found, allocation, allocation.nodes)
 
 
-def _gpu_seconds(attempt: AttemptUse, allocation: Allocation) -> Counter[Key]:
-    names = set(allocation.node_names)
-    own = [(work, work.gpus) for work in attempt.work if work.node in names]
-    found = _divided(attempt, allocation, own, allocation.gpus, _first_start(attempt, allocation))
-    return _without_suspension(found, allocation, allocation.gpus)
+def _unit_seconds(attempt: AttemptUse, allocation: Allocation, unit: Literal["cpus", "gpus"]) -> Counter[Key]:
+    """Divide the time of the CPUs or GPUs of an allocation."""
+    names, capacity = set(allocation.node_names), getattr(allocation, unit)
+    own = [(work, getattr(work, unit)) for work in attempt.work if work.node in names]
+    found = _divided(attempt, allocation, own, capacity, _first_start(attempt, allocation))
+    return _without_suspension(found, allocation, capacity)
 
 
 def _first_start(attempt: AttemptUse, allocation: Allocation) -> int | None:
@@ -169,7 +192,7 @@ def _first_start(attempt: AttemptUse, allocation: Allocation) -> int | None:
 def _divided(
     attempt: AttemptUse, allocation: Allocation, work: Sequence[tuple[Work, int]], capacity: int, start: int | None
 ) -> Counter[Key]:
-    """Divide the time of some nodes or GPUs; each task uses as many as stand beside it.
+    """Divide the time of some nodes, CPUs or GPUs; each task uses as many as stand beside it.
 
     Unused ones are in staging until `start`, then idle. Without a start, the attempt never got beyond staging.
     """
@@ -208,23 +231,26 @@ def _without_suspension(found: Counter[Key], allocation: Allocation, count: int)
 
 
 def cost_rows(cost: JobCost) -> list[tuple[str, ...]]:
-    """Return the table of a cost: use, node hours, share, and GPU hours if there were GPUs; the last row is the sum."""
-    rows = [(f"{each.use}: {each.lost_to}" if each.lost_to else each.use, each) for each in cost.parts]
-    seconds = [(words, each.node_seconds, each.gpu_seconds) for words, each in rows]
+    """Return the table of a cost, in the columns of `cost_columns`; the last row is the sum."""
+    rows: list[tuple[str, CostPart | JobCost]] = [
+        (f"{each.use}: {each.lost_to}" if each.lost_to else each.use, each) for each in cost.parts
+    ]
     return [
         (
             words,
-            _hours(nodes),
-            f"{100 * nodes / (cost.node_seconds or 1):.0f} %",
-            *([_hours(gpus)] if cost.gpu_seconds else []),
+            *([_hours(each.node_seconds)] if cost.whole_nodes else []),
+            _hours(each.cpu_seconds),
+            f"{100 * each.cpu_seconds / (cost.cpu_seconds or 1):.0f} %",
+            *([_hours(each.gpu_seconds)] if cost.gpu_seconds else []),
         )
-        for words, nodes, gpus in (*seconds, ("all", cost.node_seconds, cost.gpu_seconds))
+        for words, each in (*rows, ("all", cost))
     ]
 
 
 def cost_columns(cost: JobCost) -> tuple[str, ...]:
-    """Return the names of the columns of `cost_rows`."""
-    return ("use", "node hours", "share", *(["GPU hours"] if cost.gpu_seconds else []))
+    """Return the names of the columns: node hours if the nodes were whole ones, GPU hours if there were GPUs."""
+    nodes, gpus = ["node hours"] * cost.whole_nodes, ["GPU hours"] * bool(cost.gpu_seconds)
+    return ("use", *nodes, "CPU hours", "share", *gpus)
 
 
 def cost_note(cost: JobCost) -> str:

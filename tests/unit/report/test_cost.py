@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.backends.runner import Completed
 from paislurm.translator.app.session import Session
@@ -22,6 +23,8 @@ from paislurm.translator.view.cost import (
     JobCost,
     Key,
     Work,
+    cost_columns,
+    cost_rows,
     job_cost,
 )
 
@@ -43,7 +46,7 @@ def parts(cost: JobCost) -> dict[tuple[str, str | None], tuple[int, int]]:
 
 def allocated(nodes: int = 2, gpus: int = 8, *, elapsed: int = 100) -> Allocation:
     names = tuple(f"n{number}" for number in range(nodes))
-    return Allocation(begins=1000, ends=1100, elapsed=elapsed, nodes=nodes, gpus=gpus, node_names=names)
+    return Allocation(begins=1000, ends=1100, elapsed=elapsed, nodes=nodes, cpus=16, gpus=gpus, node_names=names)
 
 
 def attempt(key: Key, work: Sequence[Work] = (), **more: object) -> AttemptUse:
@@ -51,12 +54,12 @@ def attempt(key: Key, work: Sequence[Work] = (), **more: object) -> AttemptUse:
 
 
 def both(key: Key, begins: int = 1010, ends: int = 1090) -> list[Work]:
-    return [Work(f"n{number}", begins, ends, 4, key) for number in range(2)]
+    return [Work(f"n{number}", begins, ends, 8, 4, key) for number in range(2)]
 
 
 def test_staging_and_the_end_are_not_productive() -> None:
     cost = job_cost(
-        [attempt(PRODUCTIVE, [Work("n0", 1010, 1090, 4, PRODUCTIVE), Work("n1", 1010, 1050, 2, PRODUCTIVE)])]
+        [attempt(PRODUCTIVE, [Work("n0", 1010, 1090, 8, 4, PRODUCTIVE), Work("n1", 1010, 1050, 8, 2, PRODUCTIVE)])]
     )
     assert parts(cost) == {("productive", None): (120, 400), ("staging", None): (20, 80), ("idle", None): (60, 320)}
     assert (cost.node_seconds, cost.gpu_seconds, cost.waiting_seconds) == (200, 800, 60)
@@ -82,7 +85,7 @@ def test_an_attempt_without_tasks_is_lost_as_a_whole() -> None:
 
 
 def test_a_failed_task_of_a_job_that_succeeded_is_lost() -> None:
-    work = [Work("n0", 1000, 1100, 4, PRODUCTIVE), Work("n1", 1000, 1100, 4, LOST)]
+    work = [Work("n0", 1000, 1100, 8, 4, PRODUCTIVE), Work("n1", 1000, 1100, 8, 4, LOST)]
     assert parts(job_cost([attempt(PRODUCTIVE, work)])) == {
         ("productive", None): (100, 400),
         ("lost", LOST.failure): (100, 400),
@@ -96,9 +99,23 @@ def test_suspended_time_is_no_time() -> None:
     }  # fmt: skip
 
 
+def test_a_job_pays_for_its_cpus_and_for_nodes_only_where_they_are_whole() -> None:
+    work = [Work("n0", 1000, 1100, 8, 0, PRODUCTIVE)]
+    use = AttemptUse(key=PRODUCTIVE, allocations=(allocated(1, 0),), work=tuple(work))
+    [part, idle] = job_cost([use]).parts
+    assert (part.use, part.cpu_seconds, idle.use, idle.cpu_seconds) == ("productive", 800, "idle", 800)
+    assert cost_columns(job_cost([use])) == ("use", "CPU hours", "share")
+    assert cost_rows(job_cost([use]))[0] == ("productive", "0.22", "50 %")
+    whole = replace(use, allocations=(replace(use.allocations[0], whole_nodes=True),))
+    assert cost_columns(job_cost([whole])) == ("use", "node hours", "CPU hours", "share")
+    assert cost_rows(job_cost([whole]))[-1] == ("all", "0.03", "0.44", "100 %")
+    assert "node hours" not in cost_columns(job_cost([use, whole]))
+
+
 TIMES = st.integers(min_value=900, max_value=1200)
 KEYS = st.sampled_from([PRODUCTIVE, RUNNING, STALLED, STAGING, IDLE, LOST, Key("lost", "out of memory")])
-WORK = st.builds(Work, st.sampled_from(["n0", "n1", "n9", ""]), TIMES, TIMES, st.integers(0, 9), KEYS)
+COUNTS = st.integers(0, 9)
+WORK = st.builds(Work, st.sampled_from(["n0", "n1", "n9", ""]), TIMES, TIMES, COUNTS, COUNTS, KEYS)
 
 
 @st.composite
@@ -109,6 +126,7 @@ def allocations(draw: st.DrawFn) -> Allocation:
         ends=ends,
         elapsed=draw(st.integers(0, ends - begins)),
         nodes=draw(st.integers(1, 4)),
+        cpus=draw(st.integers(1, 9)),
         gpus=draw(st.integers(0, 9)),
         node_names=tuple(draw(st.lists(st.sampled_from(["n0", "n1", "n2", "n3", "n4"]), unique=True))),
     )
@@ -132,8 +150,10 @@ def test_the_parts_sum_exactly_to_the_allocations(uses: list[AttemptUse]) -> Non
     held = [each for use in uses for each in use.allocations]
     assert all(part.node_seconds >= 0 <= part.gpu_seconds for part in cost.parts)
     assert sum(part.node_seconds for part in cost.parts) == cost.node_seconds
+    assert sum(part.cpu_seconds for part in cost.parts) == cost.cpu_seconds
     assert sum(part.gpu_seconds for part in cost.parts) == cost.gpu_seconds
     assert cost.node_seconds == sum(each.nodes * each.elapsed for each in held)
+    assert cost.cpu_seconds == sum(each.cpus * each.elapsed for each in held)
     assert cost.gpu_seconds == sum(each.gpus * each.elapsed for each in held)
 
 
@@ -155,7 +175,10 @@ def test_status_shows_the_cost_by_one_query(jobs: Path, run: Runner, monkeypatch
     rows = ((4711, T + 142, 905), (4712, T + 1340, 2135), (4713, T + 4400, 5220))
     calls = answers(
         monkeypatch,
-        *(f"{number}||||||{at}|{at + took}|{took}|node=4,gres/gpu=6|cpu-01,gpu-[06-08]|x" for number, at, took in rows),
+        *(
+            f"{number}||||||{at}|{at + took}|{took}|cpu=96,node=4,gres/gpu=6|cpu-01,gpu-[06-08]|x"
+            for number, at, took in rows
+        ),
         # Another job of that number, and a component of a job of another name.
         "4711||||||1|9|8|node=9|n[1-9]|old",
         f"9999||||||{T}|{T + 9}|9|node=9|n[1-9]|other",
@@ -163,7 +186,7 @@ def test_status_shows_the_cost_by_one_query(jobs: Path, run: Runner, monkeypatch
     assert (json.loads(run("status", "resnet-a100", "--json").out)["cost"], calls) == (None, [])
     cost = json.loads(run("status", "resnet-a100", "--json", "--cost").out)["cost"]
     assert len(calls) == 1
-    assert (cost["node_seconds"], cost["gpu_seconds"]) == (4 * 8260, 6 * 8260)
+    assert [cost[f"{unit}_seconds"] for unit in ("node", "cpu", "gpu")] == [4 * 8260, 96 * 8260, 6 * 8260]
     assert (cost["allocated_attempts"], cost["attempts_not_in_sacct"]) == (3, 0)
     shown = run("status", "resnet-a100", "--cost").out
     words = ("cost, after 9 min 40 s in the queue:", "lost: its node was lost", "The allocated time is sacct's.")

@@ -92,7 +92,7 @@ def _row(usage: Usage) -> tuple[str, ...]:
 
 
 def print_cost(jobs: Sequence[Sequence[AttemptUse]]) -> None:
-    """Print the node and GPU hours of jobs together, by their use; nothing without jobs."""
+    """Print the CPU, GPU and node hours of jobs together, by their use; nothing without jobs."""
     if not jobs:
         return
     from ...view.cost import cost_columns, cost_note, cost_rows, job_cost

@@ -106,7 +106,7 @@ def placement(plan: Plan, job: Job, site: Site) -> JobPlacement:
     return JobPlacement(
         job=plan.job_name,
         layout=plan.layout.kind,
-        whole_nodes=site.whole_nodes,
+        whole_nodes=plan.whole_nodes,
         nodes=tuple(nodes),
         notes=tuple(notes),
     )

@@ -69,6 +69,15 @@ class Request(Struct, frozen=True, kw_only=True):
         """Return the partition of each role."""
         return [each.partition for each in self.asked]
 
+    @property
+    def whole_nodes(self) -> bool:
+        """Whether the job gets whole nodes: by the site, by its partitions, or by `--exclusive`."""
+        of_job = self.job.slurm_options.job.options
+        return self.site.whole_nodes or all(
+            each.partition.whole_nodes or "--exclusive" in (*of_job, *each.role.slurm_options.options)
+            for each in self.asked
+        )
+
 
 def asked_of(job: Job, cluster: VirtualCluster, site: Site) -> tuple[Asked, ...]:
     """Return the request of each role, with the site's defaults."""

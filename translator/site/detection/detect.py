@@ -48,7 +48,6 @@ def _site(parsed: Parsed, answers: Answers) -> Site:
         qos=own.qos or None if "qos" in config.enforced else None,
         reservations=parsed.reservations,
         require_time_limit=config.requires_time,
-        whole_nodes=bool(parsed.partitions) and all(record.is_exclusive for record in parsed.partitions),
         gpus=Gpus.of(vendor="amd") if parsed.are_amd else Gpus(),
         address=Address() if _resolves(parsed, answers) else Address("node-address"),
         infiniband=parsed.probe.infiniband(answers.sysfs) if parsed.probe else None,

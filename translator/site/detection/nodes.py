@@ -210,6 +210,7 @@ def with_nodes(record: PartitionRecord, nodes: Iterable[Node]) -> Partition:
         allow_accounts=record.allow_accounts,
         allow_qos=record.allow_qos,
         requires_reservation=record.requires_reservation,
+        whole_nodes=record.is_exclusive,
     )
     return partition.named(record.name)
 

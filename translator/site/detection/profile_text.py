@@ -54,7 +54,6 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
         yield [f"defaultPartition: {flow(site.default_partition)}"]
     if site.require_time_limit:
         yield [*comments("requireTimeLimit"), "requireTimeLimit: true"]
-    yield _whole_nodes(site)
     yield [*comments("gpus"), *([f"gpus: {flow(site.gpus)}"] if keys_of(site.gpus) else [])]
     clusters = _rows("virtualClusters", site.virtual_clusters) if site.virtual_clusters else []
     yield [*comments("virtualClusters"), *clusters]
@@ -84,10 +83,6 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
     if detection.gaps:
         gaps = (f"# - {shown(f'{gap.key}: {gap.reason}; run: {gap.command}')}" for gap in detection.gaps)
         yield ["# Not detected:", *gaps]
-
-
-def _whole_nodes(site: Site) -> list[str]:
-    return [*comment("OverSubscribe=EXCLUSIVE of all partitions."), "wholeNodes: true"] if site.whole_nodes else []
 
 
 def _partition(partition: Partition) -> Iterator[str]:

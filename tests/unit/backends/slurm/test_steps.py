@@ -48,8 +48,8 @@ def test_allocations_are_the_rows_of_jobs_that_started() -> None:
 6||||||None|1764255605|0||None assigned|cancelled
 """
     assert allocations(lines) == [
-        Allocated(3, 1764255605, 1764255665, 60, 2, 2, "n[1-2]"),
-        Allocated(4, 1764255605, None, 12, 1, None, "n3"),
+        Allocated(3, 1764255605, 1764255665, 60, 2, 4, 2, "n[1-2]"),
+        Allocated(4, 1764255605, None, 12, 1, 1, None, "n3"),
     ]
 
 

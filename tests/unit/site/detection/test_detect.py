@@ -167,15 +167,13 @@ def test_partition_limits_per_node_are_applied() -> None:
     assert detection.site.partitions["all"].max_nodes == 3
 
 
-@pytest.mark.parametrize(
-    ("kinds", "whole"), [(["EXCLUSIVE"] * 2, True), (["EXCLUSIVE", "NO"], False), (["YES:4"], False)]
-)
-def test_jobs_get_whole_nodes_if_all_partitions_are_exclusive(kinds: list[str], whole: bool) -> None:
+def test_jobs_of_exclusive_partitions_get_whole_nodes() -> None:
+    kinds = ("EXCLUSIVE", "NO", "YES:4")
     lines = [f"PartitionName=p{number} MaxTime=UNLIMITED OverSubscribe={kind}" for number, kind in enumerate(kinds)]
     detection = detected(partitions="\n\n".join(lines))
-    assert detection.site.whole_nodes == whole
-    assert ("wholeNodes: true" in profile_text(detection)) == whole
-    assert load_site(profile_text(detection), file="site.yaml").whole_nodes == whole
+    site = load_site(profile_text(detection), file="site.yaml")
+    assert site == detection.site
+    assert [each.whole_nodes for each in site.partitions.values()] == [True, False, False]
 
 
 def test_slurm_addresses_are_used_if_names_do_not_resolve() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option("--tasks", "--all-tasks", "every", is_flag=True, help="Show one row for each task.")
 @click.option("--ports", is_flag=True, help="Show the address and the ports of every task that has started.")
-@click.option("--cost", is_flag=True, help="Show the node and GPU hours by their use, from Slurm's accounting.")
+@click.option("--cost", is_flag=True, help="Show the CPU, GPU and node hours by their use, from Slurm's accounting.")
 @click.option("--usage", is_flag=True, help="Show the CPU, memory and GPU use of running tasks, from Slurm's sstat.")
 @json_option
 @pass_session
