@@ -22,6 +22,7 @@ from ..state.changes import changed_options, memory_step, policy_at
 from ..state.history import apply
 from ..state.records import Ended, Intent, Refused, Retry
 from ..state.submit_environment import is_kept, kept_environment
+from ..times import format_time
 from ..view.reasons import reason
 from .after import may_begin
 from .attempt import (
@@ -248,7 +249,7 @@ def held_up(
         return view
     retry = view.history.retry
     last = f"; {attempt_end(retry)}" if retry is not None else ""
-    why = reason("an attempt is held back", f" for {free_at - now} s", next=number, limit=limit, last=last)
+    why = reason("an attempt is held back", when=format_time(free_at), next=number, limit=limit, last=last)
     return replace(view, room_at=free_at, job_status=replace(view.job_status, why=why))
 
 

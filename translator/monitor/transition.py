@@ -12,6 +12,7 @@ from ..folded_names import folded
 from ..state.changes import policy_at
 from ..state.records import Ended, Observed, Retry
 from ..state.result import reported_behaviour
+from ..times import format_time
 from ..view.reasons import Reason, reason
 from ..view.states import state_of
 from .growth import more_after
@@ -104,10 +105,9 @@ def abandoned(known: History, now: int, code: int, why: Reason) -> Ended:
 
 def _due(retry: Retry, now: int, held: str) -> JobStatus:
     """Return the status of a job with a due attempt. Source: OpenPAI job states, AttemptCompleted."""
-    seconds, last = retry.retry_at - now, attempt_end(retry)
-    when = f"in {seconds} s" if seconds > 0 else "next"
-    why = reason("an attempt is due", when, next=retry.attempt + 1, last=last, rule=retry.retry_rule, held=held)
-    return JobStatus.so_far("RUNNING", why)
+    when = f"at {format_time(retry.retry_at)}" if retry.retry_at > now else "next"
+    values = {"next": retry.attempt + 1, "last": attempt_end(retry), "rule": retry.retry_rule, "held": held}
+    return JobStatus.so_far("RUNNING", reason("an attempt is due", when=when, **values))
 
 
 def held_text(known: History) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from ..plural import attempt_name
 
@@ -101,7 +100,7 @@ TEXTS: Mapping[str, str] = {
     "an attempt ended": "{attempt} ended with {code}: {reason}",
     "cancelled between attempts": "cancelled by {user} before {next} was submitted; {last}",
     "an attempt is due": "waiting for {next}, which is submitted {when}; {last}; {rule}{held}",
-    "an attempt is held back": "waiting for {next}, which is held back{when}: {limit}{last}",
+    "an attempt is held back": "waiting for {next}, which is held back until {when}: {limit}{last}",
     "an attempt was refused": "{attempt} is not submitted yet: {refusal}; retrying {again}{held}",
     "cancelled after a refusal": "cancelled by {user} before {attempt} was submitted: {refusal}",
     "an attempt cannot be submitted": "{attempt} cannot be submitted: {refusal}",
@@ -115,28 +114,22 @@ TEXTS: Mapping[str, str] = {
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """Why a job has its status: one of `TEXTS`, and the values in its text. `moment` changes every second."""
+    """Why a job has its status: one of `TEXTS`, and the values in its text, which stay the same while it waits."""
 
     kind: str
     values: Mapping[str, object] = field(default_factory=dict)
-    moment: str = ""
 
     def __str__(self) -> str:
         """Return the reason as a sentence, in which attempts are counted from 1."""
         names = {
             name: attempt_name(index) for name in ("attempt", "next") if isinstance(index := self.values.get(name), int)
         }
-        return TEXTS[self.kind].format_map({**self.values, **names, "when": self.moment})
-
-    @property
-    def lasting(self) -> str:
-        """The sentence without the moment."""
-        return str(replace(self, moment=""))
+        return TEXTS[self.kind].format_map({**self.values, **names})
 
 
-def reason(kind: str, moment: str = "", **values: object) -> Reason:
+def reason(kind: str, **values: object) -> Reason:
     """Return a reason with its values."""
-    return Reason(kind=kind, values=values, moment=moment)
+    return Reason(kind=kind, values=values)
 
 
 def said(text: str) -> Reason:

@@ -18,6 +18,7 @@ from paislurm.translator.monitor.transition import retry_decision
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append
 from paislurm.translator.state.records import Cancelled, Ended, RetryPolicy, dump
+from paislurm.translator.times import format_time
 from paislurm.translator.view.reasons import said
 
 from .jobs import (
@@ -92,7 +93,7 @@ def test_the_hourly_limit_also_counts_retries_with_a_later_begin_time(tmp_path: 
     folder.result(1).write_bytes(folder.result(0).read_bytes())
     view = stepped(folder, backend, NOW, ahead=60, room_at=NOW + 50)
     assert (len(backend.submissions), view.room_at) == (1, NOW + 50)
-    assert "waiting for attempt 3, which is held back for 50 s: " in view.job_status.reason
+    assert f"waiting for attempt 3, which is held back until {format_time(NOW + 50)}: " in view.job_status.reason
 
 
 @pytest.mark.parametrize(
@@ -230,12 +231,12 @@ def test_an_attempt_over_the_hourly_limit_waits(tmp_path: Path) -> None:
     full = stepped(folder, backend, NOW, room_at=NOW + 500)
     assert (full.job_status.state, full.job_status.ended, full.room_at) == ("RUNNING", False, NOW + 500)
     assert full.job_status.reason == (
-        "waiting for attempt 2, which is held back for 500 s: the site's limit on retries per hour is "
-        "reached (`retry.maxAttemptsPerHour`); attempt 1 ended with 255: worker-0 failed"
+        f"waiting for attempt 2, which is held back until {format_time(NOW + 500)}: the site's limit on retries per "
+        "hour is reached (`retry.maxAttemptsPerHour`); attempt 1 ended with 255: worker-0 failed"
     )
     assert kinds(folder) == ["Retry"]
     again = stepped(folder, backend, NOW + 4000, room_at=NOW + 4001)
-    assert "waiting for attempt 2, which is held back for 1 s: " in again.job_status.reason
+    assert f"waiting for attempt 2, which is held back until {format_time(NOW + 4001)}: " in again.job_status.reason
     assert stepped(folder, backend, NOW + 4001, room_at=NOW + 4001).history.job_id == "101"
     assert kinds(folder) == ["Retry", "Intent", "Submitted"]
 

@@ -19,6 +19,7 @@ from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.reconcile import REFUSED_SECONDS, Dependencies, reconcile
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.records import Cancelled, Changed, Refused
+from paislurm.translator.times import format_time
 
 from .jobs import (
     CREATED,
@@ -179,7 +180,8 @@ def test_only_one_attempt_at_a_time_is_tried_during_an_outage(tmp_path: Path) ->
     assert backend.tries == 1
     assert [view.history.attempt for view in views] == [1, 0, 0, 0, 0]
     for view in views[1:]:
-        assert view.job_status.reason.startswith("waiting for attempt 2, which is held back for 4 s: Slurm cannot be ")
+        until = f"waiting for attempt 2, which is held back until {format_time(NOW + 5)}: "
+        assert view.job_status.reason.startswith(f"{until}Slurm cannot be ")
         assert view.room_at == NOW + 5
     backend.says = ""
     now = NOW + 5

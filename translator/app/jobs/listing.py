@@ -24,7 +24,7 @@ from .refresh import refresh_remaining
 from .selecting import folders_of_group, select
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from ...monitor.facts import View
     from ...state.job_folder import JobFolder, Store
@@ -32,14 +32,10 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """The jobs, the newest first, and why backends did not answer.
-
-    `lasting_reasons` are reasons without values that change every second, by name of job.
-    """
+    """The jobs, the newest first, and why backends did not answer."""
 
     lines: list[JobLine]
     problems: list[str]
-    lasting_reasons: Mapping[str, str]
 
 
 class JobFilter(Struct, frozen=True, kw_only=True):
@@ -127,11 +123,7 @@ def lines(
     views = refresh_remaining(session, living, max_age=max_age)
     found += map(job_line, views)
     found.sort(key=lambda line: (line.begun_at, by_numbers(line.name)), reverse=True)
-    return Found(
-        lines=found,
-        problems=sorted({view.backend_error for view in views} - {""}),
-        lasting_reasons={view.folder.name: view.job_status.why.lasting for view in views if view.job_status.why.moment},
-    )
+    return Found(lines=found, problems=sorted({view.backend_error for view in views} - {""}))
 
 
 def with_run(found: Sequence[JobLine]) -> list[JobLine]:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ...view.line import JobLine
     from ...view.task import TaskView, Usage
     from ..session import Session
-    from .listing import Found
     from .reported import Progress
 
 
@@ -91,7 +90,7 @@ class JobLines:
             groups = {line.group for line in living if line.group}
             self._shown |= {line.name for line in (*living, *(each for each in found.lines if each.group in groups))}
         shown = [line for line in found.lines if line.name in self._shown]
-        seen = {line.name: _lasting(line, found) for line in shown}
+        seen = {line.name: _lasting(line) for line in shown}
         if list(seen.values()) != list(self._seen.values()):
             self._pace = Pace(MIN_INTERVAL, *_watched_paths(self._session, shown))
             self._pace.due(now)
@@ -133,10 +132,9 @@ def watch(session: Session, names: Collection[str] = (), *, once: bool = False) 
         time.sleep(TICK)
 
 
-def _lasting(line: JobLine, found: Found) -> JobLine:
+def _lasting(line: JobLine) -> JobLine:
     """Return a line without values that change while the state stays the same."""
-    reason = found.lasting_reasons.get(line.name, line.reason)
-    return replace(line, reason=reason, expected_start_at=None, waits_began_at=None, time_limit=None)
+    return replace(line, expected_start_at=None, waits_began_at=None, time_limit=None)
 
 
 def _watched_paths(session: Session, found: Sequence[JobLine]) -> Iterator[Path]:

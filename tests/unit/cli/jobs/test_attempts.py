@@ -61,24 +61,28 @@ def test_status_between_attempts_says_that_no_attempt_runs(run: Runner, retried:
     retried.append(retry())
     out = run("status", "demo").out
     assert re.search(r"^state +RUNNING \(between two attempts\)$", out, re.MULTILINE)
-    assert re.search(
-        r"^reason +waiting for attempt 2, which is submitted in \d{3} s; attempt 1 ended with 255: worker-0 failed; ",
-        out,
-        re.MULTILINE,
-    )
+    due = r"^reason +waiting for attempt 2, which is submitted at [-\d]+ [:\d]+; attempt 1 ended with 255: worker-0 "
+    assert re.search(f"{due}failed; ", out, re.MULTILINE)
     assert "job 7 has ended\n" in out
     document = run.json("status", "demo")
     assert (document["state"], document["backend_state"], document["job_id"]) == ("RUNNING", "FAILED", "7")
     assert "RUNNING  -     7   - of 2" in run("list").out
     for words in (["list"], ["status", "demo", "demo"]):
-        assert "waiting for attempt 2, which is submitted in " in run(*words).out
+        assert "waiting for attempt 2, which is submitted at " in run(*words).out
+
+
+def test_watch_prints_a_due_attempt_once(run: Runner, retried: JobFolder, then: Callable[..., list[float]]) -> None:
+    retried.append(retry())
+    then(*[lambda: None] * 5, seconds=20)
+    said = run("watch", "demo")
+    assert (said.code, said.out.count("waiting for attempt 2, which is submitted at ")) == (130, 1)
 
 
 def test_a_repeated_submit_reports_the_pending_attempt(run: Runner, retried: JobFolder, job: str) -> None:
     retried.append(retry())
     said = run("submit", job)
     assert said.code == 4
-    assert f"E511: {ME} has not ended yet: RUNNING, waiting for attempt 2, which is submitted in " in said.err
+    assert f"E511: {ME} has not ended yet: RUNNING, waiting for attempt 2, which is submitted at " in said.err
 
 
 def test_a_cancel_between_attempts_names_the_attempt_not_submitted(

@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs import live as watching
-from paislurm.translator.app.jobs.listing import Found
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.view.reasons import reason as why
 
 from ...monitor.jobs import ENDED, FakeBackend, leave_result, observed
 from ..running import Runner
@@ -101,32 +96,3 @@ def test_an_outage_is_reported_once(run: Runner, slurm: FakeBackend, then: Calla
     then(lambda: None, seconds=20)
     said = run("watch", "demo")
     assert (said.code, said.err.count("does not answer")) == (130, 1)
-
-
-def test_the_countdown_to_the_next_attempt_is_not_a_change(
-    run: Runner, then: Callable[..., list[float]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look = watching.lines
-    last = why("an attempt ended", attempt=0, code=1, reason="no")
-    due = [
-        *(why("an attempt is due", f"in {left} s", next=1, last=last, rule="retry", held="") for left in (30, 10)),
-        *(why("an attempt is held back", f" for {left} s", next=1, limit="full", last=f"; {last}") for left in (9, 1)),
-    ]
-    reasons = [*((str(each), each.lasting) for each in due), ("another 1 s", ""), ("another 2 s", "")]
-    coming = iter(reasons)
-
-    def lines(*arguments: Any, **options: Any) -> Found:
-        found = look(*arguments, **options)
-        reason, lasting = next(coming, reasons[-1])
-        own = [replace(line, reason=reason) for line in found.lines if line.name == f"{ME}~demo"]
-        return found._replace(lines=own, lasting_reasons={f"{ME}~demo": lasting} if lasting else {})
-
-    monkeypatch.setattr(watching, "lines", lines)
-    then(*[lambda: None] * 20, seconds=20)
-    shown = [line.rpartition("  ")[2] for line in run("watch").out.splitlines()]
-    assert shown == [
-        "waiting for attempt 2, which is submitted in 30 s; attempt 1 ended with 1: no; retry",
-        "waiting for attempt 2, which is held back for 9 s: full; attempt 1 ended with 1: no",
-        "another 1 s",
-        "another 2 s",
-    ]
