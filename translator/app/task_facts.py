@@ -69,7 +69,7 @@ def web_pages(folder: JobFolder, tasks: Iterable[TaskView]) -> list[WebPage]:
         for title, port in _ports(task, roles.get(task.role), has_http=task.role in labelled):
             host = f"[{task.host}]" if ":" in task.host else task.host
             url = f"http://{host}:{port}"
-            found.setdefault(url, WebPage(title=title, task=task.name, url=url))
+            found.setdefault(url, WebPage(title=title, task=task.name, port=port, url=url))
     return list(found.values())
 
 

@@ -32,8 +32,7 @@ HARD_CODES = frozenset({NODE_LOST, OUT_OF_MEMORY, 128, 223})
 """Codes that no other task can cause: a lost node, too much memory, a memory error of a GPU."""
 HARD_STATUSES = frozenset({132, 135, 136, 137, 139})
 """Statuses of signals that no other task can cause: ILL, BUS, FPE, KILL and SEGV."""
-MEMORY_KILL = "out of memory"
-"""The words of the node about a task of which the kernel killed a process."""
+MEMORY_KILLS = "the kernel killed processes of this task, out of memory: {}"
 
 
 class FirstCause(Struct, frozen=True, kw_only=True):
@@ -72,7 +71,9 @@ def first_cause(
     task = _chosen(ordered or [deciding], _quiet_tasks(view, ends), ends, results, last_lines)
     others = [other for other in failed if other is not task and ends[_key(other)] >= since]
     delays = [max(0, ends[_key(other)] - ends[_key(task)]) for other in others]
-    found = (line for other in results.values() if other.node == (task.node or "") for line in other.evidence)
+    own = results.get(_key(task))
+    found = [MEMORY_KILLS.format(own.memory_kills)] if own is not None and own.memory_kills else []
+    found += (line for other in results.values() if other.node == (task.node or "") for line in other.evidence)
     return FirstCause(
         task=task,
         cascade=tuple(others),
@@ -122,7 +123,7 @@ def _chosen(
         return (
             task.exit_code in HARD_CODES
             or task.exit_status in HARD_STATUSES
-            or (result is not None and any(MEMORY_KILL in line for line in result.evidence))
+            or (result is not None and result.memory_kills > 0)
         )
 
     first = next(filter(is_hard, near), ordered[0])

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..errors import Diagnostic, ProtocolError, Severity
+from ..errors import Diagnostic, ProtocolError, Severity, did_you_mean
 from ..job import Job
 from ..plural import some_of
 from ..reading.refusals import error_of_mapping
 from ..slurm_options import CompatOptions
-from ..validation.diagnostics import DiagnosticCollector, near_hint
+from ..validation.diagnostics import DiagnosticCollector
 from ..validation.partial_model import placed
 from ..validation.schema_errors import parse_model
 from .expressions.command_builder import RoleContext
@@ -178,8 +178,8 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
 def _warn_misspelt(path: Path, table: OpenModel, known: tuple[str, ...], collector: DiagnosticCollector) -> None:
     """Warn of unknown keys that are like known ones, or their earlier names."""
     for key in table.model_extra or {}:
-        near = near_hint(_EARLIER.get(key, key), known)
-        if key not in known and near.startswith("did you mean"):
+        near = did_you_mean(_EARLIER.get(key, key), known)
+        if key not in known and near:
             message = f"`{key}` has no effect under `{'.'.join(map(str, path))}`"
             collector.add("W307", (*path, key), message, hint=near, key=True)
 

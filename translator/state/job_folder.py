@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from ..errors import Diagnostic, NotFoundError
+from ..errors import Diagnostic, NotFoundError, nearest
 from ..files.names import (
     ATTEMPTS,
     BATCH_LOG,
@@ -37,7 +37,7 @@ from .journal import append, read, read_first, read_last
 from .records import Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from .ended_jobs import Stamp
@@ -223,12 +223,12 @@ class Store:
             yield name, ended or Living(JobFolder(path=self.jobs / name), stamp, self.ended)
         self.ended.keep(set(names))
 
-    def find(self, address: str, *, user: str) -> JobFolder:
+    def find(self, address: str, *, user: str, groups: Callable[[], Sequence[str]] = tuple) -> JobFolder:
         """Return the job for an address: a folder's name, a job's name, a name with a number, or the backend's id.
 
         An id may be that of a component or a step. The name of a folder is always that job; any other name is the
         newest job of the name, and `name@1` the first. The user's own job has precedence for a name. Raises
-        `NotFoundError` with similar names.
+        `NotFoundError` with similar names, also of `groups`.
         """
         names, own = self.names(), f"{user}~{address}"
         folders, jobs = {name: name for name in names}, newest(names)
@@ -244,7 +244,7 @@ class Store:
             return JobFolder(path=self.jobs / found)
         by_id = self.by_id(re.split(r"[+.]", address)[0])
         if by_id is None:
-            raise self._no_such_job(address, [name.removeprefix(f"{user}~") for name in names])
+            raise self._no_such_job(address, [name.removeprefix(f"{user}~") for name in names], groups())
         return by_id
 
     def by_id(self, job_id: str, *, backend: str = "") -> JobFolder | None:
@@ -262,10 +262,12 @@ class Store:
         newest = max(matches, key=lambda match: match[:2], default=None)
         return JobFolder(path=self.jobs / newest[2]) if newest else None
 
-    def _no_such_job(self, address: str, known: list[str]) -> NotFoundError:
+    def _no_such_job(self, address: str, known: list[str], groups: Sequence[str]) -> NotFoundError:
         from difflib import get_close_matches
 
-        near = " or ".join(f"`{name}`" for name in get_close_matches(address, known, n=3))
-        hint = f"did you mean {near}?" if near else "`paislurm list` shows your jobs"
+        near = [f"`{name}`" for name in get_close_matches(address, known, n=3)]
+        if group := nearest(address, groups):
+            near.append(f"the group `{group}`")
+        hint = f"did you mean {' or '.join(near)}?" if near else "`paislurm list` shows your jobs"
         message = f"no job `{address}` exists in {self.jobs}"
         return NotFoundError(Diagnostic(code="E520", message=message, hint=hint))

@@ -49,6 +49,8 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     """When the task ended."""
     ended_after_ms: Int | None = None
     """Milliseconds from the start of the batch script to the end of the task's commands, which orders the ends."""
+    memory_kills: Int = 0
+    """How many processes of a failed task the kernel has killed because memory ran out."""
     evidence: tuple[str, ...] = ()
     """What its node reported about a failed task."""
     node_address: str = ""

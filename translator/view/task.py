@@ -102,6 +102,8 @@ class WebPage(Struct, frozen=True, kw_only=True):
     """The title of the page: `TensorBoard`, `Jupyter` or `HTTP`."""
     task: str
     """The name of the task."""
+    port: int
+    """The port of the task."""
     url: str
     """The URL of the page."""
 

@@ -119,7 +119,8 @@ print_task_result() {
     "$3" "$2" "${PSL_ATTEMPTS[$task]-0}" "${state^^}" "${PSL_STATUS[$task]-null}"
   printf '"exit_code": %d, "behaviour": "%s", "node": %s, "started_at": %s, "ended_at": %s' \
     "$code" "$behaviour" "${node:-null}" "${PSL_STARTED[$task]:-null}" "${PSL_ENDED[$task]:-null}"
-  printf ', "ended_after_ms": %s, "evidence": [%s]' "${PSL_ENDED_AFTER[$task]:-null}" \
+  printf ', "ended_after_ms": %s, "memory_kills": %d, "evidence": [%s]' \
+    "${PSL_ENDED_AFTER[$task]:-null}" "${PSL_MEMORY_KILLS_IN[$task.${PSL_ATTEMPTS[$task]-0}]-0}" \
     "${PSL_EVIDENCE[$task]-}"
   print_task_ports "$1" "$2"
   printf '}'

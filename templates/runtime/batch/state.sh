@@ -5,8 +5,9 @@
 declare -A PSL_STATE=() PSL_ATTEMPTS=() PSL_NODE_OF=() PSL_STARTED=() PSL_ENDED=()
 # When tasks ended, in milliseconds after the start of the batch script.
 declare -A PSL_ENDED_AFTER=()
-# What their nodes know about failed tasks, as strings of JSON.
-declare -A PSL_EVIDENCE=()
+# What their nodes know about failed tasks, as strings of JSON; the number of processes killed
+# because memory ran out, by ROLE.INDEX.ATTEMPT.
+declare -A PSL_EVIDENCE=() PSL_MEMORY_KILLS_IN=()
 declare -A PSL_STATUS=() PSL_CODE_OF=() PSL_BEHAVIOUR_OF=()
 # Tasks that got TERM, by ROLE.INDEX.ATTEMPT; "ATTEMPT MOMENT KIND NAME" of the hook that failed.
 declare -A PSL_GOT_TERM=() PSL_FAILED_IN=()

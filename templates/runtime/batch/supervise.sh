@@ -57,7 +57,7 @@ dispatch_lines() {
 #   the first task of a role: launched (the role's step)
 #   the first task of a node: ports (of a task), prepared, unprepared (the node)
 #   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot),
-#     mismatch (of its binding), evidence (of its failure)
+#     mismatch (of its binding), kills (of its processes), evidence (of its failure)
 #   a task whose commands have left processes: background  # only: background
 #   a task with a stall guard: quiet, moved; its node: stalled  # only: progress
 #   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
@@ -81,6 +81,7 @@ dispatch_event() {
         on_free "$2" "$3"
       fi
       ;;
+    kills) PSL_MEMORY_KILLS_IN[$2.$3.$4]=$5 ;;
     evidence) on_evidence "${@:2}" ;;
     quiet) on_quiet "${@:2}" ;;  # only: progress
     moved) on_moved "${@:2}" ;;  # only: progress
@@ -115,7 +116,7 @@ is_event() {
     5:quiet | 5:moved | 2:behind | 2:asked) are_numbers "${@:2}" ;;  # only: progress
     *:stalled) is_stall_event "$@" ;;  # only: progress
     3:lost | 3:unlaunched) are_numbers "$2" ;;
-    3:launched | 5:term | 3:free | 5:died | 3:step) are_numbers "${@:2}" ;;
+    5:kills | 3:launched | 5:term | 3:free | 5:died | 3:step) are_numbers "${@:2}" ;;
     *) return 1 ;;
   esac
 }

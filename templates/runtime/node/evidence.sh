@@ -3,12 +3,11 @@
 # Nothing is read before the failure, except for what the node check of InfiniBand has read. Users
 # may be unable to read the kernel's messages. Source: dmesg(1); sysctl, kernel.dmesg_restrict.
 
-# print_evidence TIME: print a line for each finding about a task that started at this time.
+# print_evidence TIME: print the number of processes that the kernel has killed because memory ran
+# out, then a line for each finding about a task that started at this time.
 print_evidence() {
   count_memory_kills
-  if ((PSL_MEMORY_KILLS)); then
-    printf 'the kernel killed processes of this task, out of memory: %s\n' "$PSL_MEMORY_KILLS"
-  fi
+  printf '%d\n' "${PSL_MEMORY_KILLS:-0}"
   # Of the tasks that fail in one second, one reads what concerns the whole node.
   is_own_folder "$PSL_NODE_FOLDER" || return 0
   read_clock

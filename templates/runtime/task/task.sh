@@ -129,10 +129,16 @@ run_task() {
 # report_evidence INDEX ATTEMPT TIME: report what the node knows about a failed task that started at
 # this time.
 report_evidence() {
-  local line
-  while IFS= read -r line; do
-    report evidence "$PSL_ROLE" "$1" "$2" "${line:0:300}"
-  done < <(
+  local kills line
+  {
+    read -r kills
+    if ((kills)); then
+      report kills "$PSL_ROLE" "$1" "$2" "$kills"
+    fi
+    while IFS= read -r line; do
+      report evidence "$PSL_ROLE" "$1" "$2" "${line:0:300}"
+    done
+  } < <(
     # The batch script may be stopping the step.
     trap '' TERM
     exec bash -p "$PSL_SCRIPT" --evidence "$PSL_FOLDER" "$PSL_ATTEMPT" "$3"

@@ -52,7 +52,7 @@ def test_the_earliest_end_is_the_first_cause(ends: tuple[int | None, int], first
         (300, {"exit_status": 134, "exit_code": 134}, "worker-0"),
         (300, {"exit_status": None, "exit_code": -1001}, "worker-1"),
         (300, {"exit_status": 1, "exit_code": -1200}, "worker-1"),
-        (300, {"evidence": ["the kernel killed processes of this task, out of memory: 1"]}, "worker-1"),
+        (300, {"memory_kills": 1}, "worker-1"),
     ],
 )
 def test_a_hard_cause_wins_a_tie(late: int, changes: dict[str, Any], first: str) -> None:
@@ -133,13 +133,13 @@ def test_the_decider_may_fail_because_of_another_role() -> None:
 
 def test_the_evidence_is_that_of_the_node() -> None:
     tasks = [
-        task(0, ended_after_ms=100, evidence=["a", "b"], **FAILED),
-        task(1, ended_after_ms=900, evidence=["b", "c"], **FAILED),
+        task(0, ended_after_ms=100, evidence=["a", "b"], memory_kills=2, **FAILED),
+        task(1, ended_after_ms=900, evidence=["b", "c"], memory_kills=1, **FAILED),
         task(2, ended_after_ms=900, evidence=["d"], node="n2", **FAILED),
     ]
     cause = found(tasks)
     assert cause is not None
-    assert cause.evidence == ("a", "b", "c")
+    assert cause.evidence == ("the kernel killed processes of this task, out of memory: 2", "a", "b", "c")
 
 
 def test_a_job_that_no_task_decided_has_no_first_cause() -> None:

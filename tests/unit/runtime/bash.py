@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DISPATCHES = ("container_dispatch", "task_dispatch", "first_task_dispatch", "dispatch")
 """What runs, after the functions of a container's shell, a task, a node's first task, and the batch script."""
 EVENTS = (
-    rb"asked|background|behind|died|evidence|exit|failed|free|launched|lost|mismatch|moved|ports|prepared|quiet|signal"
+    rb"asked|background|behind|died|evidence|exit|failed|free|kills|launched|lost|mismatch|moved|ports|prepared|quiet|signal"
     rb"|stalled|start|step|term|unlaunched|unprepared"
 )
 BLANK = re.compile(rb"^ (?=(?:%b) \w)" % EVENTS, re.MULTILINE)

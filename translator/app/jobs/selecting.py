@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec.structs import replace
-
-from ...errors import Diagnostic, NotFoundError, did_you_mean, nearest
+from ...errors import Diagnostic, NotFoundError, did_you_mean
 from ...folded_names import by_numbers
 from ...state.address import newest, parse
 from ...state.job_folder import JobFolder, Living
@@ -108,28 +107,7 @@ def _group(store: Store, word: str, *, user: str) -> list[JobFolder]:
 
 def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:
     """Return the jobs of the group, else the job with this name or id."""
-    group = _group(store, word, user=user)
-    try:
-        return group or [store.find(word, user=user)]
-    except NotFoundError as error:
-        raise _with_near_group(error, nearest(word, groups(store, user=user))) from None
-
-
-def _with_near_group(error: NotFoundError, near: str) -> NotFoundError:
-    """Add the name of a similar group to the error for an unknown word."""
-    if not near:
-        return error
-    asks = "did you mean "
-    reported = [
-        replace(
-            each,
-            hint=f"{each.hint[:-1]} or the group `{near}`?"
-            if each.hint.startswith(asks)
-            else f"{asks}the group `{near}`?",
-        )
-        for each in error.diagnostics
-    ]
-    return NotFoundError(reported)
+    return _group(store, word, user=user) or [store.find(word, user=user, groups=partial(groups, store, user=user))]
 
 
 def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:

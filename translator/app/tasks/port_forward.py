@@ -170,7 +170,7 @@ def port_of(place: TaskView, word: str, pages: Iterable[WebPage] = ()) -> int:
     else:
         for page in pages:
             if (page.task, page.title.lower()) == (place.name, word.lower()):
-                return int(page.url.rpartition(":")[2])
+                return page.port
     labels = ", ".join(
         f"{label} ({', '.join(map(str, ports))})" for label, ports in place.ports_by_label.items() if ports
     )
