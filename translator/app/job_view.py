@@ -21,7 +21,7 @@ from ..times import aware, seconds_of
 from ..view.cost import job_cost
 from ..view.job import JobView
 from ..view.line import JobLine
-from ..view.parts import AttemptView, JobChange, JobDependency, JobStall, RoleTasks
+from ..view.parts import AttemptView, JobChange, JobDependency, JobStall, RoleTasks, as_shown
 from ..view.task import TaskScript
 from ..view.waits import advice
 from .results.failed_task import failure_of
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.kept_plan import KeptPlan
     from ..state.records import Changed, Retry
-    from ..state.task_reports import ScriptRun
     from ..view.cost import AttemptUse, JobCost
     from ..view.task import TaskView, Usage
     from .session import Session
@@ -147,7 +146,7 @@ def job_view(
         backend_error=view.backend_error or None,
         read_errors=view.read_errors,
         waits=view.job_status.waits,
-        dependencies=tuple(JobDependency(name=each.name, until=each.until) for each in known.dependencies),
+        dependencies=tuple(as_shown(JobDependency, each) for each in known.dependencies),
         attempts=tuple(_attempt(each, view.table) for each in known.retries),
         changes=tuple(map(job_change, known.changes)),
         avoided_nodes=known.avoided,
@@ -184,38 +183,19 @@ def job_stall(view: View) -> JobStall | None:
     found = read_stall(path)
     if found is None:
         return None
-    return JobStall(
-        found_at=aware(found.found_at), stalled_tasks=found.tasks, reason=found.reason, folder=str(path.with_suffix(""))
-    )
+    return as_shown(JobStall, found, stalled_tasks=found.tasks, folder=str(path.with_suffix("")))
 
 
 def job_change(change: Changed) -> JobChange:
     """Return a change of a job as a record."""
-    return JobChange(
-        changed_at=aware(change.happened_at),
-        user=change.user,
-        attempt=change.attempt,
-        job_id=change.job_id or None,
-        values=change.values,
-    )
+    return as_shown(JobChange, change, changed_at=aware(change.happened_at), job_id=change.job_id or None)
 
 
 def _attempt(retry: Retry, table: ExitTable) -> AttemptView:
     said = usual_advice(table, retry.exit_code)
-    return AttemptView(
-        attempt=retry.attempt,
-        exit_code=retry.exit_code,
-        behaviour=retry.behaviour,
-        reason=retry.reason,
-        retry_rule=retry.retry_rule,
-        backend_state=slurms_word(retry.backend_state) or None,
-        blamed_nodes=retry.blamed_nodes,
-        started_at=aware(retry.started_at),
-        ended_at=aware(retry.ended_at),
-        retry_at=aware(retry.retry_at),
-        meaning=said.meaning if said else None,
-        remedy=said.remedy if said else None,
-    )
+    word = slurms_word(retry.backend_state) or None
+    why = (said.meaning, said.remedy) if said else (None, None)
+    return as_shown(AttemptView, retry, backend_state=word, meaning=why[0], remedy=why[1])
 
 
 def _roles(view: View) -> Iterable[RoleTasks]:
@@ -233,15 +213,5 @@ def _with_scripts(view: View, placed: Sequence[TaskView], tasks: Sequence[TaskVi
     for task in placed:
         if task.name in wanted:
             found = scripts[task.role].get(task.index, ())
-            yield replace(task, scripts=tuple(map(_script, found))) if found else task
-
-
-def _script(run: ScriptRun) -> TaskScript:
-    return TaskScript(
-        task_attempt=run.task_attempt,
-        phase=run.phase,
-        name=run.name or None,
-        exit_status=run.exit_status,
-        started_at=aware(run.started_at),
-        ended_at=aware(run.ended_at),
-    )
+            shown = tuple(as_shown(TaskScript, run, name=run.name or None) for run in found)
+            yield replace(task, scripts=shown) if shown else task

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from ..exit_codes.table import Behaviour
-from ..times import Time
+from ..times import Time, aware
+
+Shown = TypeVar("Shown", bound=Struct)
+
+
+def as_shown(kind: type[Shown], record: Struct, **given: object) -> Shown:
+    """Return a record as it is shown: the fields of the same names, times in the local zone, and the `given` fields."""
+    names = [name for name in kind.__struct_fields__ if name not in given and hasattr(record, name)]
+    values = {name: getattr(record, name) for name in names}
+    times = {name: aware(value) for name, value in values.items() if name.endswith("_at")}
+    return kind(**(values | times | given))
 
 
 class AttemptView(Struct, frozen=True, kw_only=True):

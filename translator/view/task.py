@@ -13,6 +13,7 @@ from ..state.parsed import host_or_empty
 from ..state.task_reports import ScriptPhase
 from ..terminal_text import one_line
 from ..times import Time, aware
+from .parts import as_shown
 from .states import State
 
 if TYPE_CHECKING:
@@ -184,17 +185,9 @@ def with_places(
 
 
 def _ended_task(task: TaskResult, *, ended: bool) -> TaskView:
-    return TaskView(
-        role=task.role,
-        index=task.index,
-        task_attempt=task.task_attempt,
-        state=task.state if ended or not task.lingers else "STOPPING",
-        exit_status=task.exit_status,
-        exit_code=task.exit_code,
-        node=task.node or None,
-        started_at=aware(task.started_at),
-        ended_at=aware(task.ended_at),
-    )
+    state = task.state if ended or not task.lingers else "STOPPING"
+    # Its places come from `with_places`.
+    return as_shown(TaskView, task, state=state, node=task.node or None, node_address=None)
 
 
 def _reported_task(role: str, index: int, report: Report | None, *, ended: bool) -> TaskView:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ from ...state.result import read_stall
 from ...terminal_text import escape_control
 from ..job_view import job_view
 from ..results.failed_task import failure_of
-from ..results.reading import fetch, open_log, run_folder_with_logs
+from ..results.reading import fetch, final_lines, log_end, run_folder_with_logs
 from ..task_facts import usages_of
 from .job_sites import JobSites
 from .listing import lines
@@ -57,6 +56,13 @@ class Poll(NamedTuple):
     def over(self) -> bool:
         """Return whether all jobs have ended."""
         return all(line.ended or not line.readable for line in self.found)
+
+
+class Note(NamedTuple):
+    """What the screen shows before the reason of a job."""
+
+    text: str = ""
+    is_stall: bool = False
 
 
 class JobLines:
@@ -98,20 +104,20 @@ class JobLines:
         self._seen = seen
         return Poll(shown, changed, "; ".join(found.problems))
 
-    def notes(self, lines: Iterable[JobLine]) -> dict[str, str]:
+    def notes(self, lines: Iterable[JobLine]) -> dict[str, Note]:
         """Return notes by the name of a job: the stall of a running one, the last words of one that failed."""
-        return {line.name: note for line in lines if (note := self._note(line))}
+        return {line.name: note for line in lines if (note := self._note(line)).text}
 
-    def _note(self, line: JobLine) -> str:
-        """Return the stall of a running job, the last words of a failed one, "" for others."""
+    def _note(self, line: JobLine) -> Note:
+        """Return the stall of a running job, the last words of a failed one, no text for others."""
         if line.state == "FAILED" and line.ended and line.readable:
             if line.name not in self._last_words and len(self._last_words) < MAX_NOTES:
                 view = refresh(self._session, JobFolder(path=Path(line.folder)))
                 failure = failure_of(self._session, view, locates=False)
                 self._last_words[line.name] = (failure.last_words or "") if failure else ""
-            return self._last_words.get(line.name, "")
+            return Note(self._last_words.get(line.name, ""))
         stall = None if line.ended else read_stall(JobFolder(path=Path(line.folder)).stall(line.attempt))
-        return f"stalled: {stall.reason}" if stall else ""
+        return Note(f"stalled: {stall.reason}", is_stall=True) if stall else Note()
 
 
 def watch(session: Session, names: Collection[str] = (), *, once: bool = False) -> Iterator[JobLine]:
@@ -264,23 +270,13 @@ def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> tuple[
 
 
 def _tail(view: View, task: TaskView, stream: str, path: Path) -> Tail:
-    empty = Tail(job=view.folder.name, task=task.name, stream=stream)
-    try:
-        descriptor = open_log(path, view.folder.path.stat().st_uid)
-    except OSError:
-        return empty
-    with os.fdopen(descriptor, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - MAX_BYTES))
-        data = file.read(MAX_BYTES)
-    return replace(empty, lines=shown_lines(data)[-MAX_LINES:])
+    data, _ = log_end(path, MAX_BYTES, view.folder.path.stat().st_uid)
+    return Tail(job=view.folder.name, task=task.name, stream=stream, lines=shown_lines(data)[-MAX_LINES:])
 
 
 def shown_lines(data: bytes) -> tuple[str, ...]:
-    """Return lines as a terminal shows them: a carriage return overwrites the line."""
-    text = data.decode("utf-8", errors="backslashreplace")
-    lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.removesuffix("\n").split("\n"))
-    return tuple(escape_control(line.expandtabs()) for line in lines) if text else ()
+    """Return the lines of a log as the screen shows them, escaped."""
+    return tuple(escape_control(line.expandtabs()) for line in final_lines(data, "backslashreplace"))
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:

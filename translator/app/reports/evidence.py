@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +16,7 @@ from ...errors import BackendError
 from ...files.names import JOB_FILE
 from ...state.kept_script import HEAD, split
 from ...state.records import Submitted
-from ..results.reading import open_log
+from ..results.reading import log_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,12 +112,8 @@ def _add(found: Sequence[Accounts], jobs: Sequence[OfJob], answer: str, leaders:
 
 def read_owned(folder: JobFolder, path: Path, limit: int) -> bytes:
     """Return a file of a job; b"" if it is missing, larger than `limit`, or owned by another user."""
-    try:
-        with os.fdopen(open_log(path, folder.path.stat().st_uid), "rb") as file:
-            data = file.read(limit + 1)
-    except OSError:
-        return b""
-    return data if len(data) <= limit else b""
+    data, whole = log_end(path, limit, folder.path.stat().st_uid)
+    return data if whole else b""
 
 
 MAX_BYTES = 4 << 20

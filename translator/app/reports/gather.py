@@ -22,7 +22,7 @@ from ...view.cost import job_cost
 from ..job_view import job_view
 from ..jobs.refresh import views_of
 from ..paths import write_output
-from ..results.reading import fetch, open_log, run_folder_with_logs, start_of_last_lines
+from ..results.reading import fetch, final_lines, log_end, run_folder_with_logs
 from .evidence import Accounts, OfJob, accounts, parameters_of, submitted_files
 
 if TYPE_CHECKING:
@@ -149,34 +149,17 @@ def tails(folder: JobFolder, known: History, attempts: Iterable[AttemptFiles]) -
             name = f"{task.role}-{task.index}"
             for stream in STREAMS if task.role in roles else ():
                 log = folder.log(files.number, roles[task.role], task.index, task.task_attempt, stream)
-                if text := _last_lines(log, folder.path.stat().st_uid):
-                    yield Tail(attempt=files.number, task=name, stream=stream, text=_final_text(text[1]), whole=text[0])
+                data, whole = log_end(log, MAX_BYTES, folder.path.stat().st_uid)
+                lines = final_lines(data)
+                if data.strip():
+                    text, whole = "\n".join(lines[-MAX_LINES:]), whole and len(lines) <= MAX_LINES
+                    yield Tail(attempt=files.number, task=name, stream=stream, text=text, whole=whole)
 
 
 def first_failed(result: Result | None) -> list[TaskResult]:
     """Return the tasks of an attempt that failed first, at most MAX_TASKS."""
     failed = [task for task in result.tasks if task.state == "FAILED"] if result else []
     return sorted(failed, key=lambda task: task.ended_at or 0)[:MAX_TASKS]
-
-
-def _last_lines(log: Path, owner: int) -> tuple[bool, str] | None:
-    """Return whether the text is the whole log, and the last lines; None for an empty or unreadable log."""
-    start = start_of_last_lines(log, MAX_LINES, owner)
-    try:
-        descriptor = open_log(log, owner)
-    except OSError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        size = os.fstat(descriptor).st_size
-        start = max(start, size - MAX_BYTES)
-        file.seek(start)
-        data = file.read(MAX_BYTES)
-    return (start == 0, data.decode(errors="replace")) if data.strip() else None
-
-
-def _final_text(text: str) -> str:
-    """Return text as a terminal shows it at the end: only the last state of a progress bar."""
-    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.splitlines())
 
 
 class WrittenReport(Struct, frozen=True, kw_only=True):

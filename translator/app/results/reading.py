@@ -161,13 +161,24 @@ def last_lines(path: Path, count: int, owner: int) -> tuple[str, ...]:
 
     Keep the last state of a progress bar, and the last MAX_LINE characters of a line. Drop the NULs of holes.
     """
+    data, _ = log_end(path, MAX_END, owner)
+    lines = (line.rstrip() for line in final_lines(data.replace(b"\0", b"")))
+    return tuple(line[-MAX_LINE:] for line in lines if line)[-count:]
+
+
+def log_end(path: Path, limit: int, owner: int) -> tuple[bytes, bool]:
+    """Return at most `limit` bytes of the end of a log, b"" if it is unreadable, and whether these are all."""
     try:
         descriptor = open_log(path, owner)
     except OSError:
-        return ()
+        return b"", True
     with os.fdopen(descriptor, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - MAX_END))
-        text = file.read(MAX_END).replace(b"\0", b"").decode("utf-8", errors="replace")
-    lines = (line.rstrip("\r").rpartition("\r")[2].rstrip() for line in text.split("\n"))
-    return tuple(line[-MAX_LINE:] for line in lines if line)[-count:]
+        start = max(0, file.seek(0, os.SEEK_END) - limit)
+        file.seek(start)
+        return file.read(limit), start == 0
+
+
+def final_lines(data: bytes, errors: str = "replace") -> list[str]:
+    """Return lines as a terminal shows them at the end: only the last state of a progress bar."""
+    text = data.decode(errors=errors).removesuffix("\n")
+    return [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")] if text else []

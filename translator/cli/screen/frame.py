@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from .job_page import job_page
-from .jobs_page import fitting, job_rows, rows_of, rows_that_fit, short_name, totals, with_notes
+from .jobs_page import fitting, job_rows, rows_of, rows_that_fit, short_name, totals
 from .paint import ASCII, UNICODE, Brush
 from .state import Sight, chosen_job
 from .tasks import MARKS, tasks_per_row
@@ -69,11 +69,11 @@ def page(session: Session, world: World, state: State, brush: Brush, height: int
         if not world.polled:
             return [brush.line("loading jobs ...")]
         jobs = fitting(world.jobs, state)
-        rows = rows_of(with_notes(jobs, world.notes))
+        rows = rows_of(jobs)
         if not rows:
             return [brush.line("no matching job")]
         chosen = chosen_job(state, [row.name for row in rows])
-        return [brush.line(*totals(jobs)), *job_rows(session, rows, chosen, brush, height, now)]
+        return [brush.line(*totals(jobs)), *job_rows(session, rows, world.notes, chosen, brush, height, now)]
     if world.job is not None and world.job.name != state.job:
         return [brush.line(f"loading {short_name(session, state.job)} ...")]
     return job_page(session, world, state, brush, height, now)

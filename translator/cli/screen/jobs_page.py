@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...app.jobs.live import Note
 from ...plural import attempt_name, counted
 from ...times import age, elapsed_text, number
 from .paint import counts_pieces, state_style
@@ -34,7 +35,15 @@ def rows_that_fit(height: int) -> int:
     return max(1, height - HEAD_LINES - DETAIL_LINES)
 
 
-def job_rows(session: Session, rows: Sequence[JobLine], chosen: str, brush: Brush, height: int, now: int) -> list[Text]:
+def job_rows(
+    session: Session,
+    rows: Sequence[JobLine],
+    notes: Mapping[str, Note],
+    chosen: str,
+    brush: Brush,
+    height: int,
+    now: int,
+) -> list[Text]:
     """Return the lines below the number of jobs: their rows, and details of the chosen one."""
     place = next((k for k, row in enumerate(rows) if row.name == chosen), 0)
     room = rows_that_fit(height)
@@ -42,13 +51,13 @@ def job_rows(session: Session, rows: Sequence[JobLine], chosen: str, brush: Brus
     columns = _columns(_name_width(session, rows, brush.width), brush.width)
     lines = [
         brush.columns([(title if title != "JOB" else "  JOB", size, "") for title, size in columns], style="bold"),
-        *(_row(session, rows[k], columns, brush, now, chosen=k == place) for k in shown),
+        *(_row(session, rows[k], _note(rows[k], notes), columns, brush, now, chosen=k == place) for k in shown),
     ]
     hidden = [row for k, row in enumerate(rows) if k not in shown]
     if hidden:
         words = ", ".join(f"{count} {state.lower()}" for state, count in counts_of(hidden))
         lines.append(brush.line((f"  and {len(hidden)} more: {words}", "dim")))
-    return [*lines, *_details(session, rows[place], brush)]
+    return [*lines, *_details(session, rows[place], _note(rows[place], notes), brush)]
 
 
 def short_name(session: Session, job: str) -> str:
@@ -86,10 +95,23 @@ def _rest(columns: Sequence[tuple[str, int]], width: int) -> int:
     return max(0, width - sum(size + 2 for _, size in columns))
 
 
+def _note(job: JobLine, notes: Mapping[str, Note]) -> Note:
+    """Return why a job has its state, beginning with its note: the stall, or the last words of a failed task."""
+    note = notes.get(job.name, Note())
+    return note._replace(text="; ".join(filter(None, (note.text, job.reason))))
+
+
 def _row(
-    session: Session, job: JobLine, columns: Sequence[tuple[str, int]], brush: Brush, now: int, *, chosen: bool
+    session: Session,
+    job: JobLine,
+    why: Note,
+    columns: Sequence[tuple[str, int]],
+    brush: Brush,
+    now: int,
+    *,
+    chosen: bool,
 ) -> Text:
-    style = state_style("FAILED" if _is_stalled(job) else job.state)
+    style = state_style("FAILED" if why.is_stall else job.state)
     done = job.task_count if job.completed is None and job.state == "SUCCEEDED" else job.completed or 0
     begun = job.begun_at
     ran = elapsed_text(job.elapsed(now))
@@ -98,37 +120,25 @@ def _row(
             f"{'>' if chosen else ' '} {MARKS[job.state]} {short_name(session, job.name)}",
             "bold" if chosen else "",
         ),
-        "STATE": ("STALLED" if _is_stalled(job) else job.state, style),
+        "STATE": ("STALLED" if why.is_stall else job.state, style),
         "CODE": (number(job.exit_code), style if job.exit_code else ""),
         "ID": job.job_id or "-",
         "": brush.bar(done, job.task_count, BAR, failed=job.state == "FAILED"),
         "TASKS": f"{'-' if job.completed is None else done}/{job.task_count if job.readable else '-'}",
         "AGE": age(now - begun) if begun else "-",
         "ELAPSED/LIMIT": f"{ran}/{elapsed_text(job.time_limit)}" if job.time_limit else ran,
-        "WHY": (job.reason or "", "dim"),
+        "WHY": (why.text, "dim"),
     }
-    if ((job.ended and job.state != "SUCCEEDED") or _is_stalled(job)) and job.reason:
+    if ((job.ended and job.state != "SUCCEEDED") or why.is_stall) and why.text:
         columns = [*columns[:_BEFORE_CAUSE], ("WHY", _rest(columns[:_BEFORE_CAUSE], brush.width))]
-        texts["WHY"] = (job.reason, style)
+        texts["WHY"] = (why.text, style)
     pieces = [(texts[title], size) for title, size in columns]
     cells = [(text, size, "") if isinstance(text, str) else (text[0], size, text[1]) for text, size in pieces]
     return brush.columns(cells, style="reverse" if chosen else "")
 
 
-def with_notes(jobs: Iterable[JobLine], notes: Mapping[str, str]) -> list[JobLine]:
-    """Return jobs whose reasons begin with their notes, by name: the stall, or the last words of a failed task."""
-    return [
-        replace(job, reason="; ".join(filter(None, (notes[job.name], job.reason)))) if job.name in notes else job
-        for job in jobs
-    ]
-
-
-def _is_stalled(job: JobLine) -> bool:
-    return not job.ended and (job.reason or "").startswith("stalled: ")
-
-
-def _details(session: Session, job: JobLine, brush: Brush) -> list[Text]:
-    why = brush.paragraph(job.reason or "", 2)
+def _details(session: Session, job: JobLine, note: Note, brush: Brush) -> list[Text]:
+    why = brush.paragraph(note.text, 2)
     helps = brush.paragraph(f"advice: {job.advice}", 1) if job.advice else []
     attempt = "" if job.name.startswith(GROUP) else f", {attempt_name(job.attempt)}"
     return [brush.rule(f"{short_name(session, job.name)} {job.state}{attempt}"), *why, *helps]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ...app.jobs.live import Stream, Tail
+from ...app.jobs.live import Note, Stream, Tail
 from .jobs_page import GROUP
 from .tasks import find, grid, moved, next_failed
 
@@ -29,7 +29,7 @@ class World(Struct, frozen=True, kw_only=True):
 
     polled: bool = False
     jobs: tuple[JobLine, ...] = ()
-    notes: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, Note] = field(default_factory=dict)
     job: JobView | None = None
     usages: tuple[str, tuple[Usage, ...]] = ("", ())
     progress: Progress | None = None

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from paislurm.translator.app.jobs.live import Tail, shown_lines
+from paislurm.translator.app.jobs.live import Note, Tail, shown_lines
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.cli.screen.frame import HELP, frame
 from paislurm.translator.cli.screen.state import State, World
@@ -79,7 +79,8 @@ def test_a_failed_job_shows_its_reason_instead_of_a_bar(width: int) -> None:
 @pytest.mark.parametrize("width", [80, 160])
 def test_a_stall_and_last_words_come_first(width: int) -> None:
     jobs = (line("bert", "FAILED", reason="task w-0 failed"), line("gpt", "RUNNING"))
-    notes = {jobs[0].name: "KeyError: 3", jobs[1].name: "stalled: no task has moved for 1 min"}
+    stall = Note("stalled: no task has moved for 1 min", is_stall=True)
+    notes = {jobs[0].name: Note("KeyError: 3"), jobs[1].name: stall}
     failed, stalled = shown(World(polled=True, jobs=jobs, notes=notes), State(), width)[2:4]
     assert failed.split("1234")[1].split() == ["KeyError:", "3;", "task", "w-0", "failed"]
     assert stalled.split()[2] == "STALLED"
