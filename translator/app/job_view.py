@@ -80,7 +80,7 @@ def job_line(view: View, plan: KeptPlan | None = None) -> JobLine:
         ended_at=aware(ended_at(view)),
         expected_start_at=aware(expected_start_at(view)),
         node_list=node_list(view) or None,
-        completed=sum(task.completed for task in view.tasks) if view.tasks else None,
+        completed=sum(task.completed for task in view.tasks) if view.tasks and view.history.retry is None else None,
         time_limit=asked_of(view, plan).time_limit,
     )
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 BATCH, UNLISTED = "batch", "unlisted"
 NO_FILE = 229
 """The code of an unreadable file. Source: OpenPAI exit specification, ContainerIncorrectDataModelError."""
-GENERAL, NOT_FOUND, NO_IMPORT = 1, 127, 232
-"""The exit statuses of a general error and of a missing command, and the code of a missing module."""
+GENERAL, NOT_EXECUTABLE, NOT_FOUND, NO_IMPORT = 1, 126, 127, 232
+"""The exit statuses of a general error, of a file that cannot be executed and of a missing command, and the code of a
+missing module."""
 _SIGNALLED = range(129, 160)
 """Exit statuses by signals, 128 + the signal. OpenPAI's codes in this range have the same meaning."""
 _NO_MODULE = ("ModuleNotFoundError:", "ImportError:")
@@ -58,6 +59,11 @@ class Advice(Struct, frozen=True, kw_only=True):
         more = f"raise `memoryMB`, now {requested_mib}, to {requested_mib * 3 // 2} or more"
         return replace(self, remedy=self.remedy.replace("raise `memoryMB`", more)) if requested_mib else self
 
+    def of_silence(self) -> Advice:
+        """Return the advice for a command that printed no reason."""
+        said = _advice(_missing("words"))
+        return replace(self, look=said.look, remedy=said.remedy)
+
 
 def retry_rule(row: ExitCode) -> str:
     """Return how a job with this exit code is retried. Source: OpenPAI retry policy."""
@@ -80,7 +86,7 @@ def advice(
         return _advice(_missing("room"))
     if kind == BATCH:
         return _advice(_by_type(code, kind))
-    if may_miss and (row := _by_lines(last_lines)):
+    if may_miss and status != NOT_EXECUTABLE and (row := _by_lines(last_lines)):
         return _advice(row)
     if status == GENERAL and _lacks_module(last_lines):
         return _advice(_by_code()[NO_IMPORT])
@@ -99,7 +105,7 @@ def advice(
 def chose_its_status(code: int, exit_status: int | None) -> bool:
     """Whether only the documentation of the failed program explains its exit status."""
     status = _status(code, exit_status)
-    return bool(status) and status not in (124, 126, NOT_FOUND, *_SIGNALLED)
+    return bool(status) and status not in (124, NOT_EXECUTABLE, NOT_FOUND, *_SIGNALLED)
 
 
 def lacks_something(code: int, exit_status: int | None, last_lines: Sequence[str]) -> bool:

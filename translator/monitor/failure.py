@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..exit_codes.advice import BATCH, LINES, advice, chose_its_status, lacks_something, retry_rule
 from ..exit_codes.codes import NODE_LOST, OUT_OF_MEMORY, UNEXPLAINED
@@ -13,6 +14,8 @@ from ..job import RESTART_ALWAYS
 from ..state.result import reported_behaviour
 from ..times import aware, seconds_since_1970
 from ..view.failure import JobFailure
+from ..view.states import code_text, state_of
+from .last_words import error_line
 from .retry import WITHOUT_LIMIT
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from .first_cause import FirstCause
 
 OF_COMMANDS = ("stderr", "stdout")
+KILLED, TERMINATED = 137, 143
 MAX_CONDITIONS = 2
 """The number of conditions to list for a code; `paislurm explain CODE` lists all."""
 
@@ -62,7 +66,10 @@ def job_failure(
     a full job folder, or is "".
     """
     table, job_code = view.table, code
-    task, ended = first.task if first else None, view.history.ended
+    task, ended, retry = first.task if first else None, view.history.ended, view.history.retry
+    reason, end = view.job_status.reason, ended.ended_at if ended else None
+    if retry is not None and not view.job_status.ended:
+        reason, end = retry.reason, retry.ended_at
     has_failed = task is not None and task.state == "FAILED"
     code = task.exit_code if task is not None and has_failed and task.exit_code is not None else code
     row = table.describe(code)
@@ -75,13 +82,15 @@ def job_failure(
     lines = printed if task is not None else last_lines
     said = advice(code, status, kind=kind, last_lines=lines, workdir=place).of_job(view.history.job_id)
     said = said.with_memory(memory_mib) if code == OUT_OF_MEMORY else said
+    if chose_its_status(code, status) and (not last_lines or (stream == "stdout" and not error_line(last_lines))):
+        said = said.of_silence()
     own = words.removeprefix(_ERROR) if words.startswith(_ERROR) else ""
     return JobFailure(
         task=task.name if task else None,
         task_attempt=task.task_attempt if task else None,
         node=task.node if task else None,
-        what=own or (_what_of_task(task, code, said) if task is not None else view.job_status.reason),
-        ended_at=task.ended_at if task else aware(ended.ended_at) if ended else None,
+        what=own or (_what_of_task(task, code, said) if task is not None else reason),
+        ended_at=task.ended_at if task else aware(end),
         last_words=None if own else words or None,
         cascade=tuple(each.name for each in first.cascade) if first else (),
         cascade_delays_ms=first.delays_ms if first else None,
@@ -116,9 +125,13 @@ def short_cause(table: ExitTable, code: int, status: int | None) -> str:
 
 
 def _what_of_task(task: TaskView, code: int, said: Advice) -> str:
-    """Return what ended the task of the first cause, in a few words."""
+    """Return what ended the task of the first cause, in a few words.
+
+    Tasks that paislurm ends by a signal have the state STOPPED, and do not fail.
+    """
     if task.state == "FAILED":
-        return _what(code, task.exit_status, said)
+        sender = ", which paislurm did not send" if code == task.exit_status and code in (KILLED, TERMINATED) else ""
+        return _what(code, task.exit_status, replace(said, short=f"{said.short}{sender}"))
     ending = "ended with exit status 0" if task.state == "SUCCEEDED" else "did not end until it was stopped"
     return f"reported an error, and {ending}"
 
@@ -138,13 +151,22 @@ def _cause(code: int, status: int | None, printed: tuple[str, ...], command: Com
     return warning if warning and lacks_something(code, status, printed) else ""
 
 
+def failed_code(view: View) -> int | None:
+    """Return the code with which a job, or between two attempts its last attempt, failed; None if neither did."""
+    status, retry = view.job_status, view.history.retry
+    if status.state == "FAILED":
+        return status.code
+    between = retry is not None and not status.ended and view.history.is_between_attempts
+    return retry.exit_code if retry is not None and between and state_of(retry.exit_code) == "FAILED" else None
+
+
 def deciding_task(view: View) -> TaskView | None:
-    """Return the task whose end decided that the job failed, None if there is none.
+    """Return the task whose end decided that the job, or its last attempt, failed; None if there is none.
 
     There is none if Slurm or a node ended the job, or if the job failed before a task started.
     """
-    result, code = view.result, view.job_status.code
-    if view.job_status.state != "FAILED" or code is None:
+    result, code = view.result, failed_code(view)
+    if code is None:
         return None
     trigger = result.trigger if result is not None and result.exit_code == code else None
     if trigger is not None:
@@ -167,17 +189,17 @@ def usual_advice(table: ExitTable, code: int) -> Advice | None:
 
 def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:
     """Describe the rule that gave the failure this code."""
-    name = f"code {row.code}, {row.phrase}"
+    name = code_text(row.code, row.phrase)
     if row.code == UNEXPLAINED and exit_status is not None:
-        return f"{name}: no rule of the exit specification matches exit status {exit_status}"
+        return f"no rule of the exit specification matches exit status {exit_status}: {name}"
     found = conditions(row.code)
     if found and len(found) <= MAX_CONDITIONS:
-        return f"{name}: {' or '.join(found)}"
+        return f"{' or '.join(found)}: {name}"
     if found:
-        return f"{name}: one of {len(found)} rules, see `paislurm explain {row.code}`"
+        return f"one of {len(found)} rules, see `paislurm explain {row.code}`: {name}"
     ended = view.history.ended
     words = ended.backend_state if ended else ""
-    return f"{name}: {row.states[words]}" if words in row.states else name
+    return f"{row.states[words]}: {name}" if words in row.states else name
 
 
 def _retry_rule(row: ExitCode, view: View) -> str:

@@ -19,7 +19,9 @@ _LOST_PEER = re.compile(
     r"|ConnectionError|EOFError|DistNetworkError|watchdog caught collective|(barrier|rendezvous).*timed? ?out",
     re.IGNORECASE,
 )
-_FRAME = re.compile(r"\s|File \"|Traceback \(|During handling of|The above exception|\^+$|~+\^*$|#\d+ ")
+_FRAME = re.compile(
+    r"\s|File \"|Traceback \(|During handling of|The above exception|\^+$|~+\^*$|#\d+ |tar: (?:Error is not|Exiting )"
+)
 _SCRIPT, _SIGNALLED = re.compile(r"/\S*/commands/\S+\.sh: "), re.compile(r"line \d+: +\d+ [A-Z]")
 _TAG = re.compile(r"\[(?:rank)?\d+(?:,\d+)?\](?:<\w+>)?: ?")
 """The prefix of a rank's lines. Source: torch.distributed, `[rank0]: `; mpirun --tag-output, `[1,0]<stderr>:`."""

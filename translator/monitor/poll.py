@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend
 
     from ..state.job_folder import JobFolder
-    from ..state.records import Ended, Record
+    from ..state.records import Record
     from .polling.shared_results import Ask, PollResult
 
 
@@ -76,11 +76,11 @@ def evaluate(files: View, answer: PollResult, now: int, backend: Callable[[str],
     """Determine a job's status, and new records about it."""
     known = files.history
     if known.ended is not None:
-        return _ended(files, known.ended, tasks=tasks)
+        return _with_tasks(replace(files, job_status=JobStatus.recorded(known.ended)), tasks=tasks)
     if known.is_held_back:
         return held_back(files, now)
     if known.retry is not None:
-        return _with_status(files, *between_attempts(known, known.retry, now))
+        return _with_tasks(_with_status(files, *between_attempts(known, known.retry, now)), tasks=tasks)
     if known.refused is not None:
         return _with_status(files, *while_refused(known, known.refused, now))
     facts = gather(files, answer, now, backend, tasks=tasks)
@@ -102,10 +102,10 @@ def _with_status(view: View, job_status: JobStatus, news: tuple[Record, ...]) ->
     return replace(view, history=apply(view.history, news), job_status=job_status, news=view.news + news)
 
 
-def _ended(files: View, end: Ended, *, tasks: bool) -> View:
-    """Return the view of a job with a recorded end; only its tasks are read."""
-    view, known = replace(files, job_status=JobStatus.recorded(end)), files.history
-    if not tasks:
+def _with_tasks(view: View, *, tasks: bool) -> View:
+    """Add the tasks of an attempt whose end is recorded, if they are wanted."""
+    known = view.history
+    if not tasks or (known.ended is None and known.retry is None):
         return view
     result, read_errors = result_of(view.folder, known.attempt, late=True)
     found = task_views(known.roles, result, reports_of(view.folder, known) if result is None else {}, ended=True)

@@ -187,9 +187,10 @@ TABLE = (
         lambda f: _ended_itself(f) and (f.seen.status == NOT_SHARED or (not f.seen.status and f.seen.signal == NO_LOG)),
         FOLDER_NOT_SHARED,
     ),
+    # The script says by its status that it can write no result: none is waited for.
+    Row("the folder was full", lambda f: _ended_itself(f) and f.seen.status == NO_ROOM, FOLDER_FULL),
     Row("ended, and it had not begun so far", lambda f: _is_recent(f) and not f.claimed, "WAITING"),
     Row("ended, its result may come", _is_recent, "RUNNING"),
-    Row("the folder was full", lambda f: _ended_itself(f) and f.seen.status == NO_ROOM, FOLDER_FULL),
     Row(
         "cancelled before it had a folder",
         lambda f: _ended_itself(f) and f.seen.status == INTERRUPTED and f.history.cancelled is not None,

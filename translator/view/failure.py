@@ -16,6 +16,8 @@ from ..times import Time, format_time
 _NUMBER = re.compile(r"\d+")
 MAX_COMMAND, MAX_WORDS, MAX_LINE = 60, 120, 200
 """The most characters to show of a command, of the last words, and of a log line."""
+MAX_BLOCK, MAX_EVIDENCE = 20, 4
+"""The most lines of text about a failure, and of findings on its node among them."""
 LogStream = Literal["stdout", "stderr", "runtime", "batch"]
 """A log of a task, or that of the batch script."""
 STREAMS: dict[LogStream, str] = {
@@ -103,11 +105,15 @@ def cause_text(failure: JobFailure) -> str:
 
 
 def failure_text(failure: JobFailure) -> str:
-    """Return what explains a failure: its exit rule, the last lines of its log, and their usual meaning."""
+    """Return what explains a failure: its exit rule, the last lines of its log, and their usual meaning.
+
+    With `cause_text`, it has at most MAX_BLOCK lines.
+    """
     before = _rules(failure)
     rows = pairs_text((name, one_line(text)) for name, text in before + _advice(failure)).split("\n")
-    place = sum(bool(text) for _, text in before)
-    return "\n".join([*rows[:place], *_last_lines(failure), *rows[place:]])
+    place, [title, *lines] = sum(bool(text) for _, text in before), _last_lines(failure)
+    room = MAX_BLOCK - len(cause_text(failure).split("\n")) - len(rows) - 1
+    return "\n".join([*rows[:place], title, *lines[-room:], *rows[place:]])
 
 
 def _rules(failure: JobFailure) -> list[tuple[str, str]]:
@@ -136,7 +142,7 @@ def _cause_rows(failure: JobFailure) -> list[tuple[str, str]]:
         ("try", failure.remedy),
         ("cascade", _cascade_text(failure)),
         ("stopped by paislurm", _names(failure.stopped)),
-        *((f"{failure.node or ''} reports", text) for text in failure.evidence),
+        *((f"{failure.node or ''} reports", text) for text in failure.evidence[:MAX_EVIDENCE]),
     ]
 
 

@@ -36,7 +36,7 @@ class JobView(JobLine, frozen=True, kw_only=True):
     retry_limit: int = 0
     """The `jobRetryCount` of the job file, or the later value of `update --retries`."""
     failure: JobFailure | None = None
-    """Why the job failed."""
+    """Why the job failed; between two attempts, why the last attempt did."""
     stall: JobStall | None = None
     """The stall of a running job, or with which it has ended; None if its tasks moved, or without a stall guard."""
     lost_nodes: tuple[str, ...] = ()
@@ -109,8 +109,9 @@ class JobView(JobLine, frozen=True, kw_only=True):
         yield "group", self.group or ""
         yield "sweep", " ".join(f"{name}={value}" for name, value in self.sweep.items())
         yield "advice", self.advice or ""
-        yield "usually", (last.meaning or "") if last else ""
-        yield "try", (last.remedy or "") if last else ""
+        if last and self.failure is None:
+            yield "usually", last.meaning or ""
+            yield "try", last.remedy or ""
         yield "attempt", str(self.attempt + 1)
         if self.retries or self.retry_limit:
             yield "retried", f"{counted(self.retries or 0, 'time')} (jobRetryCount is {self.retry_limit})"

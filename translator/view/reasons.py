@@ -56,9 +56,9 @@ TEXTS: Mapping[str, str] = {
     "the node does not see the folder": (
         "{node} cannot access the job's folder {folder}, which all nodes must share{log}"
     ),
+    "the folder was full": "{label} reports {word}: {folder} could not be written: its file system or a quota was full",
     "ended, and it had not begun so far": _NO_RESULT,
     "ended, its result may come": _NO_RESULT,
-    "the folder was full": "{label} reports {word}: {folder} could not be written: its file system or a quota was full",
     "cancelled before it had a folder": _CANCELLED,
     "cut off before it had a folder": (
         "{label} reports {word}: the batch script was ended from outside and left no result"

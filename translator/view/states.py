@@ -32,15 +32,22 @@ def final_state(word: str) -> State:
 
 
 def state_text(state: State, code: int | None) -> str:
-    """Return the state. For a failed or stopped job, add the exit code and OpenPAI's name of that code."""
+    """Return the state. For a failed job, add the usual meaning of its code; for a stopped one, too, add the code."""
     if not code:
         return state
     # Imported late: the help of commands needs the names of states alone.
+    from ..exit_codes.advice import UNLISTED, advice
     from ..exit_codes.table import exit_codes
 
     listed = exit_codes().get(code)
-    phrase = f", {listed.phrase}" if listed else ""
-    return f"{state} (exit code {code}{phrase})"
+    name = code_text(code, listed.phrase if listed else "")
+    meaning = advice(code, kind="" if listed else UNLISTED).short if state == "FAILED" else ""
+    return f"{state} ({'; '.join(filter(None, (meaning, name)))})"
+
+
+def code_text(code: int, phrase: str) -> str:
+    """Return an exit code with OpenPAI's name of it, "" for none; words of our own stand before it."""
+    return f"OpenPAI's code {code}, {phrase}" if phrase else f"code {code}"
 
 
 def counts_text(states: Iterable[str]) -> str:

@@ -8,6 +8,9 @@
 print_evidence() {
   count_memory_kills
   printf '%d\n' "${PSL_MEMORY_KILLS:-0}"
+  if ((PSL_MEMORY_KILLS)) && [[ $PSL_MEMORY_PEAK =~ ^[1-9][0-9]*$ ]]; then
+    printf 'the memory of this task reached %s MiB\n' "$((PSL_MEMORY_PEAK >> 20))"
+  fi
   # Of the tasks that fail in one second, one reads what concerns the whole node.
   is_own_folder "$PSL_NODE_FOLDER" || return 0
   read_clock

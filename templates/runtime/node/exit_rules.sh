@@ -67,10 +67,11 @@ killed_for_memory() {
   ((PSL_MEMORY_KILLS))
 }
 
-# count_memory_kills: set PSL_MEMORY_KILLS to the number of such processes. The task's memory cgroup
-# counts them.
+# count_memory_kills: set PSL_MEMORY_KILLS to the number of such processes, and PSL_MEMORY_PEAK to
+# the most bytes that the task used, as its memory cgroup counts them.
 count_memory_kills() {
   local _ controllers path='' unified='' type='cgroup ' file=memory.oom_control
+  local peak=memory.max_usage_in_bytes
   local root point rest top='' folder=''
   while IFS=: read -r _ controllers rest; do
     case ,$controllers, in
@@ -79,7 +80,7 @@ count_memory_kills() {
     esac
   done <"${PSL_PROC:-/proc}/self/cgroup"
   if [[ ! $path ]]; then
-    path=$unified type='cgroup2 ' file=memory.events
+    path=$unified type='cgroup2 ' file=memory.events peak=memory.peak
   fi
   # In a container or a namespace only part of the tree is mounted. The last of several mounts is
   # visible.
@@ -94,4 +95,5 @@ count_memory_kills() {
     folder=${folder%/*}
   done
   PSL_MEMORY_KILLS=$(sed -nE 's/^oom_kill ([0-9]+)$/\1/p' "$folder/$file" 2>/dev/null)
+  PSL_MEMORY_PEAK=$(cat "$folder/$peak" 2>/dev/null)
 }

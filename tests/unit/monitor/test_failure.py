@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -10,13 +11,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from paislurm.translator.exit_codes.advice import advice, lacks_something
-from paislurm.translator.exit_codes.table import ExitTable
+from paislurm.translator.exit_codes.table import ExitTable, exit_codes
 from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.failure import CommandPlace, deciding_task, job_failure, short_cause
 from paislurm.translator.monitor.first_cause import first_cause
 from paislurm.translator.state.parsed import CorruptDataError
 from paislurm.translator.state.records import RetryPolicy
-from paislurm.translator.view.failure import JobFailure
+from paislurm.translator.view.failure import JobFailure, LogStream, cause_text, failure_text
 
 from .jobs import NOW, failed, left, task
 
@@ -79,18 +80,23 @@ def of(code: int, tasks: list[dict[str, Any]]) -> JobFailure:
 @pytest.mark.parametrize(
     ("code", "status", "rule", "meaning"),
     [
-        (255, 3, "code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 3", "chose"),
+        (
+            255,
+            3,
+            "no rule of the exit specification matches exit status 3: OpenPAI's code 255, PAIRuntimeUnknownFailed",
+            "chose",
+        ),
         (
             255,
             1,
-            "code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 1",
+            "no rule of the exit specification matches exit status 1: OpenPAI's code 255, PAIRuntimeUnknownFailed",
             "Python",
         ),
-        (139, 139, "code 139, ContainerSigSegvReceived: exit status 139", "SEGV (11)"),
+        (139, 139, "exit status 139: OpenPAI's code 139, ContainerSigSegvReceived", "SEGV (11)"),
         (
             228,
             1,
-            "code 228, ContainerIncorrectParameterError: one of 5 rules, see `paislurm explain 228`",
+            "one of 5 rules, see `paislurm explain 228`: OpenPAI's code 228, ContainerIncorrectParameterError",
             "option",
         ),
     ],
@@ -137,11 +143,52 @@ def test_a_limit_that_ran_out_is_named(status: int, meaning: str) -> None:
         ("RuntimeError: cuda runtime error (2) : out of memory at THCStorage.cu:58", "a GPU ran out of memory"),
         ("TypeError: dynamic_rnn() got multiple values for keyword argument 'dtype'", "unknown option or argument"),
         ("FileNotFoundError: [Errno 2] No such file or directory: '/data/x'", "does not exist"),
+        ("OSError: [Errno 98] Address already in use", "another process listens on the port"),
+        ("ssh: Could not resolve hostname worker-7: Name or service not known", "a host name is unknown"),
+        ("curl: (7) Failed to connect to 127.0.0.1 port 9 after 0 ms: refused", "a server could not be reached"),
+        ("cp: cannot create regular file '/data/x': Permission denied", "a permission is missing"),
     ],
 )
 def test_a_corrected_expression_names_the_cause_of_an_unexplained_failure(says: str, cause: str) -> None:
     assert cause in missed(f"Traceback\n{says}\nbye", "task", 1)
     assert cause not in missed(f"Traceback\n{says}\nbye", "task", 137)
+
+
+def test_a_program_without_permission_to_run_has_its_own_advice() -> None:
+    assert "chmod +x" in missed("bash: ./run.sh: Permission denied", "task", 126)
+
+
+@pytest.mark.parametrize(("status", "lines", "silent"), [(3, (), 1), (1, ("step 1",), 1), (1, ("error: no",), 0)])
+def test_a_command_that_prints_no_reason_is_to_be_run_again_with_its_commands(
+    status: int, lines: tuple[str, ...], silent: bool
+) -> None:
+    found = failure(
+        failed([task(0, exit_status=status, exit_code=255, **FAILED)], 255), 255, stream="stdout", last_lines=lines
+    )
+    assert ("`set -x`" in found.remedy, "last lines name" in found.remedy) == (silent, not silent)
+
+
+@pytest.mark.parametrize("status", [137, 143])
+def test_a_signal_of_unknown_origin_is_not_ours(status: int) -> None:
+    found = of(status, [task(0, exit_status=status, exit_code=status, **FAILED)])
+    assert re.fullmatch(rf"signal \w+ \(\d+\), which paislurm did not send, exit status {status}", found.what)
+
+
+@pytest.mark.parametrize("stream", get_args(LogStream))
+@pytest.mark.parametrize("others", [0, 3])
+def test_the_text_of_any_failure_has_at_most_twenty_lines(stream: LogStream, others: int) -> None:
+    """Of all codes, and of all statuses without a code, with the longest log and the most findings of the node."""
+    ends = [(code, None) for code in exit_codes() if code] + [(255, status) for status in range(1, 255)]
+    place = CommandPlace(file="job.yaml", line=1, last_line=1, text="x" * 99, image_warning="no image")
+    for code, status in ends:
+        tasks = [task(k, exit_status=status, exit_code=code, evidence=[f"n{j}" for j in range(9)], **FAILED)
+                 for k in range(others + 1)] + [task(9, state="STOPPED", exit_code=-220)]  # fmt: skip
+        lines = tuple(f"error {number}" for number in range(10))
+        for words in ({"command": place}, {"last_lines": lines}, {"command": place, "last_lines": lines}):
+            found = failure(failed(tasks, code), code, stream=stream, no_room="full", **words)
+            text = f"{cause_text(found)}\n{failure_text(found)}"
+            assert text.count("\n") < 20, (code, status)
+            assert "last_lines" not in words or "error 9" in text, (code, status)
 
 
 def test_suggested_commands_contain_the_job_name() -> None:

@@ -181,6 +181,7 @@ def test_a_job_that_no_task_decided_has_no_first_cause() -> None:
             "ValueError: x",
         ),
         ("[1,0]<stderr>:ValueError: x", "ValueError: x"),
+        ("tar: a.tar: Cannot open\ntar: Error is not recoverable: exiting now", "tar: a.tar: Cannot open"),
         ("12:00:01 - train - ERROR - diverged\nbye", "12:00:01 - train - ERROR - diverged"),
     ],
 )

@@ -40,13 +40,14 @@ def program(folder: Path, name: str, said: str) -> None:
 def cgroup(folder: Path, version: int, kills: int) -> None:
     """Lay out a task's memory cgroup with this number of kills, as /proc shows it."""
     path = "slurm/job_7/step_0/user/task_0"
-    name, prefix, kind, options = (
-        ("memory.events", "0::", "cgroup2 none rw", "")
+    name, peak, prefix, kind, options = (
+        ("memory.events", "memory.peak", "0::", "cgroup2 none rw", "")
         if version == 2
-        else ("memory.oom_control", "4:memory:", "cgroup none rw,memory", "")
+        else ("memory.oom_control", "memory.max_usage_in_bytes", "4:memory:", "cgroup none rw,memory", "")
     )
     files = {
         f"cgroup/{path}/{name}": f"low 0\noom_kill {kills}\noom_group_kill 0\n{options}",
+        f"cgroup/{path}/{peak}": f"{498 << 20}\n",
         "proc/self/cgroup": f"{prefix}/{path}\n",
         "proc/self/mountinfo": f"30 25 0:26 / {folder}/cgroup rw - {kind}\n",
     }
@@ -58,7 +59,7 @@ def cgroup(folder: Path, version: int, kills: int) -> None:
 def test_the_cgroup_counts_kills_for_memory(tmp_path: Path, version: int, kills: int, status: int, code: str) -> None:
     """The kernel may kill a child, and its parent exits with a status of its own."""
     cgroup(tmp_path, version, kills)
-    assert evidence(tmp_path) == ([str(kills)] if kills else [])
+    assert evidence(tmp_path) == ([str(kills), "the memory of this task reached 498 MiB"] if kills else [])
     assert evidence(tmp_path, f"print_exit {status} 0 /dev/null /dev/null")[0].split()[0] == code
 
 

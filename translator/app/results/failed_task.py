@@ -13,7 +13,7 @@ from paislurm.backends.registry import is_remote
 
 from ...errors import BackendError
 from ...exit_codes.codes import FOLDER_FULL, UNEXPLAINED
-from ...monitor.failure import CommandPlace, deciding_task, job_failure
+from ...monitor.failure import CommandPlace, deciding_task, failed_code, job_failure
 from ...monitor.first_cause import first_cause
 from ...monitor.last_words import Output, telling_output
 from ...state.changes import memory_step
@@ -41,12 +41,12 @@ LINES, SEARCHED = 10, 200
 
 
 def failure_of(session: Session, view: View, *, locates: bool = True) -> JobFailure | None:
-    """Return why a job failed; None if it has not failed. Omit unreadable data.
+    """Return why a job, or between two attempts its last attempt, failed; None if it did not. Omit unreadable data.
 
     Unless it `locates`, leave out the failed command: its place in the job file takes several starts of bash.
     """
-    code = view.job_status.code
-    if view.job_status.state != "FAILED" or code is None:
+    code = failed_code(view)
+    if code is None:
         return None
     no_room = _full_folder_message(session, view, code)
     first = first_cause(view, deciding_task(view), partial(_lines_of, session, view))

@@ -22,11 +22,13 @@ from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, RetryPolicy, Submitted
 from tests.clock import clock
 
-from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
 from ..running import ME, Runner
 
+TRIGGER = {"completion_rule": "C2", "role": "worker", "index": 0, "count": 1, "threshold": 1}
 FAILED = {"outcome": "failed", "exit_code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
-ATTEMPT_0 = f"attempt 1 of {ME} FAILED (exit code 255, PAIRuntimeUnknownFailed): worker-0 failed; attempt 2 follows"
+FAILED_255 = "FAILED (the command failed; OpenPAI's code 255, PAIRuntimeUnknownFailed)"
+ATTEMPT_0 = f"attempt 1 of {ME} {FAILED_255}: worker-0 failed; attempt 2 follows"
 
 
 SUCCEEDED = Ended(
@@ -76,6 +78,21 @@ def test_watch_prints_a_due_attempt_once(run: Runner, retried: JobFolder, then: 
     then(*[lambda: None] * 5, seconds=20)
     said = run("watch", "demo")
     assert (said.code, said.out.count("waiting for attempt 2, which is submitted at ")) == (130, 1)
+
+
+def test_status_between_attempts_explains_the_last_one(run: Runner, retried: JobFolder) -> None:
+    """Its node, the signal and the last words, as if the job had failed."""
+    killed = task(0, state="FAILED", exit_status=137, exit_code=137, behaviour="transient", node="n7")
+    reason = {"outcome": "failed", "exit_code": 137, "behaviour": "transient", "reason": "worker-0 was killed"}
+    leave_result(retried, **reason, trigger=TRIGGER, tasks=[killed, task(1)])
+    log = retried.attempt(0) / "logs/0-worker/0.stdout.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("epoch 7 loss 0.3\n")
+    retried.append(retry(exit_code=137, behaviour="transient", reason="worker-0 was killed"))
+    first, remedy, *_ = run("status", "demo").out.splitlines()
+    assert first.startswith("failed by worker-0 on n7 at ")
+    assert first.endswith("which paislurm did not send, exit status 137. Last words: epoch 7 loss 0.3")
+    assert remedy.startswith("  try: raise `memoryMB`")
 
 
 def test_a_repeated_submit_reports_the_pending_attempt(run: Runner, retried: JobFolder, job: str) -> None:
@@ -145,7 +162,7 @@ def test_wait_reports_only_the_last_of_many_earlier_attempts(
     then()
     for attempt in range(5):
         retried.append(retry(attempt, reason="\x1b[2J\nx"))
-    reported = [line for line in run("wait", "demo").err.splitlines() if " FAILED (exit code" in line]
+    reported = [line for line in run("wait", "demo").err.splitlines() if " FAILED (" in line]
     assert [line.split()[2] for line in reported] == ["3", "4", "5"]
     assert r"\x1b[2J\nx; attempt 6 follows" in reported[-1]
 
@@ -169,13 +186,13 @@ def test_a_retry_decided_by_this_process_is_reported(
 def test_the_meaning_of_an_exit_code_is_shown_before_the_next_attempt(
     run: Runner, retried: JobFolder, monkeypatch: pytest.MonkeyPatch, then: Callable[..., list[float]]
 ) -> None:
-    """Once for each code; of 255 nothing, which tells nothing."""
+    """Once for each code; `wait` prints nothing for 255, which tells nothing."""
     retried.append(retry())
-    assert "usually" not in run("status", "demo").out
+    assert re.match(r"failed at \S+ \S+: worker-0 failed\n  try: ", run("status", "demo").out)
     retried.append(retry(1, exit_code=137, retry_rule="transient"))
     out = run("status", "demo").out
     assert re.search(r"^usually +signal KILL \(9\)", out, re.MULTILINE)
-    assert re.search(r"^try +raise `memoryMB`", out, re.MULTILINE)
+    assert re.search(r"^  try: raise `memoryMB`", out, re.MULTILINE)
     then(*(partial(retried.append, retry(at, exit_code=code)) for at, code in ((2, 137), (3, -1001))))
     monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
     reported = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usual cause: ")]

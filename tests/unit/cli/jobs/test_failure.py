@@ -21,6 +21,7 @@ from ...monitor.jobs import NOW, FakeBackend, leave_result, observed, task
 from ..running import ME, Runner, job_file
 
 TRIGGER = {"completion_rule": "C2", "role": "worker", "index": 1, "count": 1, "threshold": 1}
+NO_RULE = "no rule of the exit specification matches exit status 3: OpenPAI's code 255, PAIRuntimeUnknownFailed"
 BOTH = ["set -x", "if true; then\n  nosuch\nfi"]
 
 
@@ -75,7 +76,7 @@ def test_the_task_that_failed_the_job_is_shown_in_full(run: Runner, failed: JobF
     for line in (
         f"failed by worker-1 on n7 at {format_time(NOW - 10)}: exit status 3. Last words: error 29",
         "  command: my.yaml, one of lines 12 to 16",
-        "exit rule  code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 3",
+        f"exit rule  {NO_RULE}",
         "last lines of its standard error:",
         "  | error 29",
         f"usually    {found['meaning']}",
