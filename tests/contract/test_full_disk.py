@@ -54,7 +54,7 @@ def check(site: Site, job: Job, small: Path) -> None:
     assert "`paislurm list --columns name,size`" in shown
     make_room(site, small)
     done = job.paislurm("wait", "--", job.name)
-    assert (done.returncode, "OpenPAI's code -1406, FolderFull)" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, "code -1406, FolderFull)" in done.stderr) == (1, True), done.stderr
     assert "its file system or a quota was full" in done.stderr
     assert "there is no room" not in done.stderr
     assert "PAISLURM_HOME" in done.stderr

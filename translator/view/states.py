@@ -46,8 +46,8 @@ def state_text(state: State, code: int | None) -> str:
 
 
 def code_text(code: int, phrase: str) -> str:
-    """Return an exit code with OpenPAI's name of it, "" for none; words of our own stand before it."""
-    return f"OpenPAI's code {code}, {phrase}" if phrase else f"code {code}"
+    """Return an exit code with its name, OpenPAI's in most cases, "" for none; words of our own come before it."""
+    return f"code {code}, {phrase}" if phrase else f"code {code}"
 
 
 def counts_text(states: Iterable[str]) -> str:

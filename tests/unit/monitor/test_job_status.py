@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.verdict import verdict
 from paislurm.translator.state.history import history
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Cancelled, Observed
 from paislurm.translator.state.result import RestartRecord
 from paislurm.translator.view.reasons import reason
@@ -152,7 +154,7 @@ OUTSIDE = "Slurm reports FAILED: the batch script was ended from outside and lef
         ({"status": 6, "ended": NOW}, False, "FAILED", -1405, UNSEEN),
         ({"signal": 53, "ended": NOW}, False, "FAILED", -1405, UNSEEN),
         ({"status": 7}, False, "FAILED", -1406, FULL),
-        ({"status": 7, "ended": NOW}, False, "RUNNING", None, ""),
+        ({"status": 7, "ended": NOW}, False, "FAILED", -1406, FULL),
         # It was ended before it had a folder.
         ({"status": 3}, False, "FAILED", -101, OUTSIDE),
         ({"status": 3}, True, "STOPPED", -210, "cancelled by alice"),
@@ -163,7 +165,7 @@ def test_without_a_result_the_exit_status_of_the_script_tells(
 ) -> None:
     cancels = [Cancelled(happened_at=NOW, attempt=0, user="alice")] if asked else []
     seen = observed("FAILED", final=True, **({"status": 0, "signal": 0, "nodes": "n3,n4", "ended": NOW - 60} | ends))
-    found = job_status(seen, None, *cancels, folder="/home/alice/job")
+    found = job_status(seen, None, *cancels, folder=JobFolder(path=Path("/home/alice/job")))
     assert (found.state, found.code, found.ended) == (state, code, state != "RUNNING")
     assert words in found.reason
     assert ("the disk was full when Slurm opened the log" in found.reason) is (ends.get("signal") == 53)
@@ -235,7 +237,7 @@ def last_seen(state: str, ago: int) -> Observed:
 )
 def test_a_job_unknown_to_slurm_ends_in_time(last: Observed | None, ended: bool, code: int | None, words: str) -> None:
     """What was seen last of it counts."""
-    found = job_status(LOST, None, *([last] if last else []), folder="/home/alice/job")
+    found = job_status(LOST, None, *([last] if last else []), folder=JobFolder(path=Path("/home/alice/job")))
     assert (found.ended, found.code) == (ended, code)
     assert words in found.reason
     assert ("/home/alice/job" in found.reason) == (code == -1404)

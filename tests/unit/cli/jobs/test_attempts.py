@@ -27,7 +27,7 @@ from ..running import ME, Runner
 
 TRIGGER = {"completion_rule": "C2", "role": "worker", "index": 0, "count": 1, "threshold": 1}
 FAILED = {"outcome": "failed", "exit_code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
-FAILED_255 = "FAILED (the command failed; OpenPAI's code 255, PAIRuntimeUnknownFailed)"
+FAILED_255 = "FAILED (the command failed; code 255, PAIRuntimeUnknownFailed)"
 ATTEMPT_0 = f"attempt 1 of {ME} {FAILED_255}: worker-0 failed; attempt 2 follows"
 
 

@@ -21,7 +21,7 @@ from ...monitor.jobs import NOW, FakeBackend, leave_result, observed, task
 from ..running import ME, Runner, job_file
 
 TRIGGER = {"completion_rule": "C2", "role": "worker", "index": 1, "count": 1, "threshold": 1}
-NO_RULE = "no rule of the exit specification matches exit status 3: OpenPAI's code 255, PAIRuntimeUnknownFailed"
+NO_RULE = "no rule of the exit specification matches exit status 3: code 255, PAIRuntimeUnknownFailed"
 BOTH = ["set -x", "if true; then\n  nosuch\nfi"]
 
 

@@ -107,7 +107,7 @@ def test_status_of_a_failed_job_exits_with_0(run: Runner, slurm: FakeBackend, fo
     said = run("status", "demo")
     assert (
         said.code,
-        "FAILED (a command was not found; OpenPAI's code 220, UserCommandExitWithError)" in said.out,
+        "FAILED (a command was not found; code 220, UserCommandExitWithError)" in said.out,
     ) == (0, True)
     assert "worker-1  STOPPED    n1    143          -220" in said.out
 
