@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paislurm.translator.state.records import Changed, Created, Ended, Intent, Retry, Submitted
+from paislurm.translator.state.journal_records import Changed, Created, Ended, Intent, Retry, Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 NO_END = "it has no end"
 

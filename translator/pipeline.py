@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .job import Job
+    from .planning.job_plan import Plan
     from .planning.placement.place import JobPlacement
-    from .planning.plan import Plan
     from .protocol.validate import Checked
     from .reading.document import Document, Value
 

@@ -22,7 +22,7 @@ from ..base import Accepted, JobId, Observation, SharedFolders
 from ..runner import become, environment_of_process
 from ..slurm_emulator import processes, records
 from ..slurm_emulator.scancel import end_job
-from .job import State, called_environment, job_environment, job_record, read_job, read_state
+from .local_job import State, called_environment, job_environment, job_record, read_job, read_state
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -18,9 +18,9 @@ from ..hostlist import expand
 from ..runner import Completed, credentials, environment_of_process
 from ..slurm.backend import SlurmBackend, one_component
 from ..slurm.commands import is_federated
+from ..slurm.job_states import normalize, observed
 from ..slurm.output import Row, text
 from ..slurm.refusals import failure
-from ..slurm.states import normalize, observed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

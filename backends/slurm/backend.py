@@ -14,6 +14,7 @@ from ..runner import NO_ANSWER_HINT, SLEEPS, become, environment_of_process, scr
 from . import commands
 from .change import change
 from .identity import runs_script, shown_tag, shown_words
+from .job_states import FORGOTTEN, MANY, Phase, normalize, observed, phase
 from .output import (
     accounting_records,
     accounting_rows,
@@ -26,7 +27,6 @@ from .output import (
     unavailable_nodes,
 )
 from .refusals import failure, is_refused, is_unanswered, notes
-from .states import FORGOTTEN, MANY, Phase, normalize, observed, phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

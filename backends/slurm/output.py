@@ -18,7 +18,7 @@ from ..base import JobId
 from ..batch_script import UNLIMITED
 from ..runner import NO_ANSWER_HINT
 from .commands import ACCOUNTING_FIELDS, OPTION_FIELDS, QUEUE_FIELDS
-from .states import BY_NOBODY, normalize
+from .job_states import BY_NOBODY, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -24,10 +24,10 @@ from ..registry import SSH
 from ..runner import LoggingRunner, call_end, silent
 from ..slurm import commands
 from ..slurm.backend import SlurmBackend, check_cluster
-from . import errors
+from . import faults
 from .mirrored import NOTHING, THERE, bring
 from .remote_files import upload
-from .runner import SshRunner, attached, completed, remote_script
+from .ssh_runner import SshRunner, attached, completed, remote_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..runner import CommandRunner, Completed, LogCall
     from .mirrored import Brought
     from .remote_files import Removals
-    from .runner import Outcome
+    from .ssh_runner import Outcome
     from .transport import Address, Transport
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class SshBackend(SlurmBackend):
                     raise
                 words = error.diagnostics[0].message
             time.sleep(pause)
-        raise errors.not_reached(self._address, words)
+        raise faults.not_reached(self._address, words)
 
     def _send_files(self, submission: Submission, remote: str, until: float) -> None:
         """Write the job's remote folder, or that of a further attempt; if this fails, nothing was submitted."""
@@ -162,14 +162,14 @@ class SshBackend(SlurmBackend):
             finally:
                 self._log_call(argv, 0.0, end)
             return done
-        raise errors.broken(self._address, argv[0])
+        raise faults.broken(self._address, argv[0])
 
     def _sbatch_output(self, argv: Sequence[str], done: Outcome) -> Completed:
         """Return the output of the remote sbatch. Raises UnreachableError if there is none."""
         if done.status == _NO_ANSWER:
             raise silent(argv, SBATCH_SECONDS)
         if done.status == _TOO_LATE:
-            raise errors.not_reached(self._address, f"the answer took more than {SUBMIT_SECONDS:.0f} s")
+            raise faults.not_reached(self._address, f"the answer took more than {SUBMIT_SECONDS:.0f} s")
         return completed(self._address, argv, done, SBATCH_SECONDS)
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
@@ -224,10 +224,10 @@ class SshBackend(SlurmBackend):
         done = self._ssh.exchange(remote_script("root"), timeout=SHORT)
         if done.status:
             words = done.stderr.decode(errors="replace")
-            raise errors.not_reached(self._address, f"cannot make a folder: {words}")
+            raise faults.not_reached(self._address, f"cannot make a folder: {words}")
         found = _ROOT.fullmatch(done.stdout.decode(errors="surrogateescape"))
         if found is None:
-            raise errors.no_answer(self._address)
+            raise faults.no_answer(self._address)
         self._remote_clock = float(found[2]) - time.monotonic()
         return found[1]
 
@@ -238,7 +238,7 @@ class SshBackend(SlurmBackend):
                 brought = bring(self._address, self._ssh, run_folders[first : first + FOLDERS], self._root)
                 anything = anything or brought.anything
         except OSError as error:
-            raise errors.not_kept(error) from None
+            raise faults.not_kept(error) from None
         return brought._replace(anything=anything)
 
     def _remove(self, *names: str) -> None:

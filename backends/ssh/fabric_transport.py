@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.errors import UnreachableError
 
 from ..bounded_run import MAX_ANSWER, TooLongError
-from . import errors
+from . import faults
 from .openssh import fingerprint
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ class FabricTransport:
         except Exception as error:
             if type(error) in (OSError, PermissionError, FileNotFoundError) and not channel.closed:
                 # The server refuses; for a full disk its only message is `Failure`.
-                raise errors.not_written(self._address, str(error)) from error
+                raise faults.not_written(self._address, str(error)) from error
             self._drop()
-            raise errors.broken(self._address, f"sftp ({str(error) or type(error).__name__})") from error
+            raise faults.broken(self._address, f"sftp ({str(error) or type(error).__name__})") from error
         finally:
             watchdog.cancel()
             channel.close()
@@ -101,7 +101,7 @@ class FabricTransport:
             except Exception as error:
                 self._drop()
                 if is_last:
-                    raise errors.not_reached(self._address, str(error)) from error
+                    raise faults.not_reached(self._address, str(error)) from error
         raise AssertionError
 
     def _open(self) -> Any:
@@ -127,11 +127,11 @@ class FabricTransport:
         except UnreachableError:
             raise
         except paramiko.BadHostKeyException as error:
-            raise errors.other_key(address) from error
+            raise faults.other_key(address) from error
         except Exception as error:
             if isinstance(error, paramiko.AuthenticationException) or _NO_KEY in str(error):
-                raise errors.login_refused(address, str(error), command=_shared_command(address)) from error
-            raise errors.not_reached(address, str(error) or type(error).__name__) from error
+                raise faults.login_refused(address, str(error), command=_shared_command(address)) from error
+            raise faults.not_reached(address, str(error) or type(error).__name__) from error
         return connection
 
     def _drop(self) -> None:
@@ -159,7 +159,7 @@ def _check_keys(connection: Any, address: Address) -> None:
         def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
             del client
             line = f"{hostname} {key.get_name()} {key.get_base64()}"
-            raise errors.unknown_key(address, line, fingerprint(line))
+            raise faults.unknown_key(address, line, fingerprint(line))
 
     while connection is not None and not isinstance(connection, str):
         client = connection.client
@@ -176,7 +176,7 @@ def _check_marks(path: Path, address: Address) -> None:
     """Reject a known_hosts file with revoked keys or certificate authorities, which paramiko ignores."""
     if any(line.startswith(("@revoked", "@cert-authority")) for line in path.read_text(errors="replace").splitlines()):
         words = f"{path} has @revoked or @cert-authority lines, which fabric does not support; use `transport: ssh`"
-        raise errors.not_reached(address, words)
+        raise faults.not_reached(address, words)
 
 
 def _thread(target: Callable[..., None], *args: object) -> threading.Thread:

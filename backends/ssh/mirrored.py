@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paislurm.translator.files.names import ATTEMPTS
 
-from . import errors
+from . import faults
 from .news import GarbledError, NewsRequest, Seen, answer, question
-from .runner import remote_script
+from .ssh_runner import remote_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..base import RunFolder
     from .news import Piece
-    from .runner import SshRunner
+    from .ssh_runner import SshRunner
     from .transport import Address
 
 THERE = "there"
@@ -61,7 +61,7 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
             try:
                 news = answer(done.stdout, wanted)
             except GarbledError as error:
-                raise errors.broken(address, f"news: {error}") from None
+                raise faults.broken(address, f"news: {error}") from None
             ahead = (began + time.time()) / 2 - news.time
             for each, asked in zip(attempts, wanted, strict=True):
                 each.take([piece for piece in news.pieces if piece.folder == asked.folder], ahead)
@@ -70,7 +70,7 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
                 return Brought(anything, ahead)
             if not news.pieces:
                 break
-    raise errors.broken(address, "news: endless output")
+    raise faults.broken(address, "news: endless output")
 
 
 @contextmanager

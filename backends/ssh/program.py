@@ -18,7 +18,7 @@ from paislurm.translator.files.private import open_private, remove
 
 from ..bounded_run import TooLongError, run_bounded
 from ..runner import become, without_token
-from . import errors
+from . import faults
 from .openssh import no_new_keys, scanned_key, socket_path
 
 if TYPE_CHECKING:
@@ -99,12 +99,12 @@ class ProgramTransport:
         try:
             status, _, stderr = self._run_over_connection(["sftp", "-q", "-b", "-"], [host], batch, timeout)
         except TooLongError:
-            raise errors.broken(self._address, "sftp (endless output)") from None
+            raise faults.broken(self._address, "sftp (endless output)") from None
         words = stderr.decode(errors="replace")
-        if status and errors.NOT_WRITTEN.search(words):
-            raise errors.not_written(self._address, words)
+        if status and faults.NOT_WRITTEN.search(words):
+            raise faults.not_written(self._address, words)
         if status:
-            raise errors.broken(self._address, f"sftp ({words.strip() or 'no message'})")
+            raise faults.broken(self._address, f"sftp ({words.strip() or 'no message'})")
 
     def attach(self, line: str, *, terminal: bool) -> int:
         """Replace this process by `ssh`, which inherits terminal and signals."""
@@ -121,7 +121,7 @@ class ProgramTransport:
             self._is_open = False
             done = self._try(before, after, stdin, timeout, **options)
             if _found_no_connection(*done):
-                raise errors.not_reached(self._address, "the shared connection takes no more sessions")
+                raise faults.not_reached(self._address, "the shared connection takes no more sessions")
         self._is_open = done[0] in (0, 1)
         return done
 
@@ -152,20 +152,20 @@ class ProgramTransport:
                     timeout=OPEN_SECONDS, start_new_session=True,
                 )  # fmt: skip
             except FileNotFoundError:
-                raise errors.not_reached(self._address, "`ssh` is not on PATH; install OpenSSH's client") from None
+                raise faults.not_reached(self._address, "`ssh` is not on PATH; install OpenSSH's client") from None
             except subprocess.TimeoutExpired:
-                raise errors.not_reached(self._address, f"login timed out after {OPEN_SECONDS:.0f} s") from None
+                raise faults.not_reached(self._address, f"login timed out after {OPEN_SECONDS:.0f} s") from None
             output.seek(0)
             words = output.read().decode(errors="replace")
         if done.returncode:
             raise self._error(words)
 
     def _error(self, words: str) -> UnreachableError:
-        error = errors.of_words(self._address, words, command=self.command)
+        error = faults.of_words(self._address, words, command=self.command)
         if error is None:
-            return errors.not_reached(self._address, words)
+            return faults.not_reached(self._address, words)
         if error.diagnostics[0].code == "E551":
-            return errors.unknown_key(self._address, *scanned_key(self._settings, self._address.host))
+            return faults.unknown_key(self._address, *scanned_key(self._settings, self._address.host))
         return error
 
     @property
@@ -193,7 +193,7 @@ class ProgramTransport:
         argv = ["ssh", "-G", *no_new_keys(), *options, self._address.host]
         status, stdout, stderr = self._run(argv, b"", CHECK_SECONDS)
         if status:
-            raise errors.not_reached(self._address, stderr.decode(errors="replace"))
+            raise faults.not_reached(self._address, stderr.decode(errors="replace"))
         lines = (line.partition(" ") for line in stdout.decode(errors="replace").splitlines())
         return {name: value for name, _, value in lines}
 
@@ -209,7 +209,7 @@ class ProgramTransport:
         try:
             done = run_bounded(argv, stdin, timeout=timeout, env=_without_prompts(), start_new_session=True, **options)
         except FileNotFoundError:
-            raise errors.not_reached(self._address, f"`{argv[0]}` is not on PATH; install OpenSSH's client") from None
+            raise faults.not_reached(self._address, f"`{argv[0]}` is not on PATH; install OpenSSH's client") from None
         return (-1 if done.status is None else done.status), done.stdout, done.stderr
 
 

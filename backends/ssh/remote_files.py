@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.files.private import appending, make_private
 
-from .runner import remote_script
+from .ssh_runner import remote_script
 from .transport import Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from .runner import SshRunner
+    from .ssh_runner import SshRunner
     from .transport import Transport
 
 SECONDS = 60.0

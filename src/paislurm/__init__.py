@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from paislurm.translator.app.monitor_run import SlurmCalls as SlurmCalls
 
     from .translator.app.checking import Converted as Converted
-    from .translator.app.estimate.estimate import StartEstimate as StartEstimate
+    from .translator.app.submit.forecast import StartEstimate as StartEstimate
     from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
-    from .translator.app.jobs.removal import Removal as Removal
+    from .translator.app.jobs.removing import Removal as Removal
     from .translator.app.monitor_run import Worked as Worked
     from .translator.app.nodes import NodeLine as NodeLine
     from .translator.app.nodes import NodeList as NodeList
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from .translator.app.scripts import Runtime as Runtime
     from .translator.app.session import Session as Session
     from .translator.app.sites.ask import ProbeOptions as ProbeOptions
-    from .translator.app.sites.check import CheckedJobs as CheckedJobs
-    from .translator.app.sites.check import CheckedProfile as CheckedProfile
+    from .translator.app.sites.checked import CheckedJobs as CheckedJobs
+    from .translator.app.sites.checked import CheckedProfile as CheckedProfile
     from .translator.app.sites.detecting import DetectedSite as DetectedSite
     from .translator.app.sites.detecting import SiteInForce as SiteInForce
-    from .translator.app.tasks.port_forward import PortForward as PortForward
-    from .translator.app.update import UpdatedJob as UpdatedJob
+    from .translator.app.tasks.port_forwarding import PortForward as PortForward
+    from .translator.app.jobs.updating import UpdatedJob as UpdatedJob
     from .translator.app.use_cases.run import JobRun as JobRun
     from .translator.app.use_cases.run import cancel as cancel
     from .translator.app.use_cases.run import check as check
@@ -64,36 +64,34 @@ if TYPE_CHECKING:
     from .translator.pipeline import Compiled as Compiled
     from .translator.pipeline import compile_job as compile_job
     from .translator.planning.placement.place import JobPlacement as JobPlacement
-    from .translator.planning.plan import Plan as Plan
+    from .translator.planning.job_plan import Plan as Plan
     from .translator.rendering.provenance import Origin as Origin
-    from .translator.rendering.verify import Verified as Verified
+    from .translator.rendering.verification import Verified as Verified
     from .translator.site.load import load_site as load_site
     from .translator.site.profile import Site as Site
     from .translator.view.failure import JobFailure as JobFailure
-    from .translator.view.job import JobView as JobView
+    from .translator.view.jobs import JobView as JobView
     from .translator.view.line import JobLine as JobLine
     from .translator.view.parts import JobStall as JobStall
     from .translator.view.task import TaskView as TaskView
     from .translator.view.task import Usage as Usage
 
 _MODULES = {
-    "app.monitor_run": "SlurmCalls",
     "app.checking": "Converted",
     "app.scripts": "Runtime",
-    "app.estimate.estimate": "StartEstimate",
+    "app.submit.forecast": "StartEstimate",
     "app.exit_meaning": "ExitMeaning",
     "app.nodes": "NodeLine NodeList",
-    "app.jobs.removal": "Removal",
-    "app.monitor_run": "Worked",
+    "app.jobs.removing": "Removal",
+    "app.monitor_run": "SlurmCalls Worked",
     "app.rehearsal.resuming": "Rehearsals",
     "app.submit.recorded": "Differences",
     "app.sites.ask": "ProbeOptions",
-    "app.sites.check": "CheckedJobs CheckedProfile",
-    "app.sites.detecting": "DetectedSite",
-    "app.sites.detecting": "SiteInForce",
+    "app.sites.checked": "CheckedJobs CheckedProfile",
+    "app.sites.detecting": "DetectedSite SiteInForce",
     "app.session": "Session",
-    "app.tasks.port_forward": "PortForward",
-    "app.update": "UpdatedJob",
+    "app.tasks.port_forwarding": "PortForward",
+    "app.jobs.updating": "UpdatedJob",
     "app.use_cases.run": "JobRun cancel check compile find jobs load logs status submit wait",
     "errors": (
         "BackendError Diagnostic FolderError InterruptedWaitError NotFoundError PaislurmError PlanError ProtocolError "
@@ -102,13 +100,13 @@ _MODULES = {
     "job": "Job",
     "pipeline": "Compiled compile_job",
     "planning.placement.place": "JobPlacement",
-    "planning.plan": "Plan",
+    "planning.job_plan": "Plan",
     "rendering.provenance": "Origin",
-    "rendering.verify": "Verified",
+    "rendering.verification": "Verified",
     "site.load": "load_site",
     "site.profile": "Site",
     "view.failure": "JobFailure",
-    "view.job": "JobView",
+    "view.jobs": "JobView",
     "view.line": "JobLine",
     "view.parts": "JobStall",
     "view.task": "TaskView Usage",

@@ -18,7 +18,7 @@ import paislurm
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.command_group import COMMANDS
 from paislurm.translator.state.job_folder import JobFolder, Store
-from paislurm.translator.state.records import Created, Ended, JobRole, Submitted, dump
+from paislurm.translator.state.journal_records import Created, Ended, JobRole, Submitted, dump
 
 from .measure import Ratio, cpu_of_children, process, times_of
 

@@ -16,7 +16,7 @@ from paislurm.translator.app.jobs.logs.job_logs import JobLogs
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS
 from paislurm.translator.app.session import Session
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import Created, Intent, JobRole, dump
+from paislurm.translator.state.journal_records import Created, Intent, JobRole, dump
 
 from .measure import Ratio, times_of
 

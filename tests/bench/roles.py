@@ -13,7 +13,7 @@ from paislurm.translator.planning.planner import plan
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
 from paislurm.translator.rendering.render import render
-from paislurm.translator.rendering.verify import verify
+from paislurm.translator.rendering.verification import verify
 from paislurm.translator.site.profile import Partition, Shape, Site
 
 from .compiling import HEAD, script_of

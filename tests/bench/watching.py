@@ -11,7 +11,7 @@ from pathlib import Path
 from pwd import getpwuid
 from typing import TYPE_CHECKING
 
-from paislurm.translator.state.records import Created, Intent, JobRole, Observed, RetryPolicy, Submitted, dump
+from paislurm.translator.state.journal_records import Created, Intent, JobRole, Observed, RetryPolicy, Submitted, dump
 
 from .measure import Cost, Ratio, cost
 

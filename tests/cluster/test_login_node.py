@@ -29,7 +29,7 @@ ALL_LINES = "".join(f"line {number}\n" for number in range(1, 41))
 MANY_COMMANDS = """
 import sys
 from paislurm.backends.ssh.transport import parse_address
-from paislurm.backends.ssh.runner import SshRunner
+from paislurm.backends.ssh.ssh_runner import SshRunner
 from paislurm.backends.ssh.transport import choose_transport
 address = parse_address("login1")
 transport = choose_transport(address, sys.argv[1])

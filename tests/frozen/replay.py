@@ -27,7 +27,7 @@ from paislurm.backends.local import backend as local
 from paislurm.backends.runner import Completed, LocalRunner
 from paislurm.backends.slurm.commands import TIMES
 from paislurm.backends.ssh import transport
-from paislurm.backends.ssh.runner import SshRunner
+from paislurm.backends.ssh.ssh_runner import SshRunner
 from paislurm.translator.app import session
 from paislurm.translator.app.sites import find as sites
 from paislurm.translator.cli.main import main

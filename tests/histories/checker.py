@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from paislurm.translator.state.records import Cancelled, Created, Intent, Submitted
+from paislurm.translator.state.journal_records import Cancelled, Created, Intent, Submitted
 from tests.journals import NO_END, end_of, faults_of
 
 from .evidence import Evidence, Told, by_attempt
@@ -19,7 +19,7 @@ from .evidence import Evidence, Told, by_attempt
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
     from .people import Operation
 

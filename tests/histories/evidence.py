@@ -14,14 +14,14 @@ from msgspec import Struct, field
 from msgspec.json import decode
 
 from paislurm.translator.state.journal import _records
-from paislurm.translator.state.records import Created
+from paislurm.translator.state.journal_records import Created
 
 from .people import SECRET, USERS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
     from .driver import Driver
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .mutant import Mutant
 
 _READING, _V1 = "translator/reading", "translator/protocol/v1"
-_OUTPUT, _STATES = (f"backends/slurm/{name}.py" for name in ("output", "states"))
+_OUTPUT, _STATES = (f"backends/slurm/{name}.py" for name in ("output", "job_states"))
 
 EDGES = (
     Mutant(
@@ -69,7 +69,7 @@ EDGES = (
         ("tests/unit/test_times.py", "-k", "time_limits"),
     ),
     Mutant(
-        "a host with another key is reported as one without a known key", "backends/ssh/errors.py",
+        "a host with another key is reported as one without a known key", "backends/ssh/faults.py",
         "    if _OTHER_KEY.search(words):\n        return other_key(address)\n    if _UNKNOWN_KEY.search(words):\n"
         '        return unknown_key(address, "", "")\n',
         '    if _UNKNOWN_KEY.search(words):\n        return unknown_key(address, "", "")\n'

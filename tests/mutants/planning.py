@@ -62,7 +62,7 @@ PLANNING = (
         ("tests/unit/planning/test_placement.py", "-k", "as_they_were_read"),
     ),
     Mutant(
-        "a shared storage gets a folder for each user, and another one does not", "translator/planning/containers.py",
+        "a shared storage gets a folder for each user, and another one does not", "translator/planning/mounts.py",
         '"own" if storage and not storage.shared else',
         '"own" if storage and storage.shared else',
         ("tests/unit/planning/test_slurm_target.py", "-k", "paths_of_the_site"),

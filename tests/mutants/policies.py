@@ -23,7 +23,7 @@ POLICIES = (
         ("tests/unit/monitor/test_reconcile_interrupted.py", "-k", "no_retry_is_submitted"),
     ),
     Mutant(
-        "the path of a submit that stalled and was undone is used again", "translator/app/submit/place.py",
+        "the path of a submit that stalled and was undone is used again", "translator/app/submit/new_folder.py",
         "        if seconds > STALLED_SECONDS:\n            keep_number",
         "        if False:\n            keep_number",
         ("tests/unit/state/test_address.py", "-k", "undone"),

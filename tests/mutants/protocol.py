@@ -9,7 +9,7 @@ _LOCK, _RECONCILE, _ATTEMPT, _TRANSITION = (
 )
 _JOURNAL, _FOLDER = (f"translator/state/{name}.py" for name in ("journal", "job_folder"))
 _SUBMIT, _PLACE, _CANCEL = (
-    f"translator/app/{name}.py" for name in ("submit/submit", "submit/place", "jobs/cancelling")
+    f"translator/app/{name}.py" for name in ("submit/submitting", "submit/new_folder", "jobs/cancelling")
 )
 
 PROTOCOL = (
@@ -34,7 +34,7 @@ PROTOCOL = (
         "            pass\n",
     ),
     Mutant(
-        "the path of a removed job is used again", "translator/state/removal.py",
+        "the path of a removed job is used again", "translator/state/folder_removal.py",
         "        keep_number(folder.path)\n",
         "        pass\n",
     ),

@@ -17,7 +17,7 @@ SCRIPTS = (
         ("tests/unit/runtime/test_supervision.py", "-k", "in_a_tie"),
     ),
     Mutant(
-        "in the model of the completion policy success wins a tie", "translator/app/what_if/completion.py",
+        "in the model of the completion policy success wins a tie", "translator/app/what_if/completion_model.py",
         '((0, "C2", role.min_failed), (1, "C3", role.min_succeeded))',
         '((1, "C2", role.min_failed), (0, "C3", role.min_succeeded))',
         ("tests/unit/runtime/test_supervision.py", "-k", "in_a_tie"),

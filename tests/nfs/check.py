@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.translator.state.journal import JournalContents, read
-from paislurm.translator.state.records import Created, Submitted
+from paislurm.translator.state.journal_records import Created, Submitted
 from tests.journals import end_of, faults_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 from paislurm.translator.state import journal as journals
 from paislurm.translator.state.history import history
-from paislurm.translator.state.records import Intent, Submitted
+from paislurm.translator.state.journal_records import Intent, Submitted
 from tests.journals import faults_of
 
 from .people import HOME, SECRET
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paislurm.translator.state.history import History
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
     from .batch import Job
     from .files import Server

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from paislurm.translator.app.jobs import removal as removing
-from paislurm.translator.app.submit import place
+from paislurm.translator.app.jobs import removing
+from paislurm.translator.app.submit import new_folder
 from paislurm.translator.files.lock import Lock
 from paislurm.translator.monitor import poll
 from paislurm.translator.state import job_folder
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.translator.state.journal import JournalContents
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
     from .witness import Witness
     from .world import Process, World
@@ -204,8 +204,8 @@ def watched(moments: Moments, witness: Witness) -> Iterator[None]:
         (Lock, "beat", wrapped.beat),
         (Lock, "now", wrapped.beat),
         (JobFolder, "forget_secrets", partial(wrapped.around, "forget secrets")),
-        (place, "publish", partial(wrapped.around, "publish", then=witness.published)),
-        (place, "remove_tree", partial(wrapped.around, "undo")),
+        (new_folder, "publish", partial(wrapped.around, "publish", then=witness.published)),
+        (new_folder, "remove_tree", partial(wrapped.around, "undo")),
         (removing, "hide", partial(wrapped.around, "hide", then=witness.hidden)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in wrappers]

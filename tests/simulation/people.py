@@ -12,17 +12,17 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.jobs.cancelling import cancel_jobs
 from paislurm.translator.app.jobs.refresh import views_of
-from paislurm.translator.app.jobs.removal import jobs_to_remove, remove_jobs
+from paislurm.translator.app.jobs.removing import jobs_to_remove, remove_jobs
+from paislurm.translator.app.jobs.updating import update_jobs
 from paislurm.translator.app.monitor_run import run_monitor
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.submit.place import place_for
+from paislurm.translator.app.submit.new_folder import place_for
 from paislurm.translator.app.submit.prepare import Prepared
-from paislurm.translator.app.submit.submit import take
-from paislurm.translator.app.update import update_jobs
+from paislurm.translator.app.submit.submitting import take
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.state import kept_script
-from paislurm.translator.state.records import Cancelled, Changed, Ended, Submitted
+from paislurm.translator.state.journal_records import Cancelled, Changed, Ended, Submitted
 
 from .syscalls import ROOT, SITE
 

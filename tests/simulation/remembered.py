@@ -8,10 +8,10 @@ from pathlib import Path, PurePath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.app.document import plain
-from paislurm.translator.app.input.secrets import kept_text
+from paislurm.translator.app.input.secret_files import kept_text
+from paislurm.translator.app.json_documents import plain
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.submit import submit
+from paislurm.translator.app.submit import submitting
 from paislurm.translator.monitor import poll
 from paislurm.translator.state import job_folder, journal
 from paislurm.translator.state.history import history
@@ -64,8 +64,8 @@ REMEMBERED: list[tuple[object, str, object]] = [
     (journal, "_records", lru_cache(MAX_REMEMBERED)(journal._records)),
     (poll, "history", _history),
     (job_folder, "history", _history),
-    (submit, "kept_text", by_identity(kept_text)),
-    (submit, "plain", by_identity(plain)),
-    (submit, "json", SimpleNamespace(dumps=by_identity(json.dumps))),
+    (submitting, "kept_text", by_identity(kept_text)),
+    (submitting, "plain", by_identity(plain)),
+    (submitting, "json", SimpleNamespace(dumps=by_identity(json.dumps))),
 ]
 """Each function: its owner, its name, and the one that remembers."""

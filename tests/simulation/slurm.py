@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from paislurm.backends.base import Accepted, JobId, Observation, SharedFolders
 from paislurm.backends.slurm.commands import cluster_of, cluster_of_tag
-from paislurm.backends.slurm.states import observed
+from paislurm.backends.slurm.job_states import observed
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 
 from .batch import Batch, Job

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.app import monitor_run as monitoring
 from paislurm.translator.app import session
 from paislurm.translator.app.jobs import job_sites, refresh
-from paislurm.translator.app.submit import recording, refusal_location, submit
+from paislurm.translator.app.submit import recording, refusal_location, submitting
 from paislurm.translator.files import lock
 from paislurm.translator.monitor import attempt
 from paislurm.translator.site.profile import Site
@@ -192,7 +192,7 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
         (os, "uname", lambda: SimpleNamespace(nodename=calls.world.host)),
         (os, "getpid", lambda: 1),
         (session, "user_name", lambda: "root"),
-        (submit, "scrubbed", lambda _: {"HOME": ROOT}),
+        (submitting, "scrubbed", lambda _: {"HOME": ROOT}),
         *REMEMBERED,
         (recording, "absolute_path", str),
         (recording, "profiles_of", lambda *_: ()),

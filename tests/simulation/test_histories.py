@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import Cancelled, dump
+from paislurm.translator.state.journal_records import Cancelled, dump
 
 from .files import Server
 from .history import play

@@ -11,14 +11,14 @@ from paislurm.translator.state import journal as journals
 from paislurm.translator.state.address import newest, parse
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import Cancelled, Ended, Intent, Submitted, dump
+from paislurm.translator.state.journal_records import Cancelled, Ended, Intent, Submitted, dump
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.backends.base import JobId, Submission
     from paislurm.translator.files.lock import Lock
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
     from .files import Server
     from .nodes import Node

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.processes import wait_until
 
-from paislurm.translator.app.estimate.start import ask_start
+from paislurm.backends.slurm.expected_start import ask_start
 from paislurm.translator.errors import BackendError
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from unittest.mock import patch
 
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.jobs.refresh import monitor_lock
-from paislurm.translator.app.jobs.removal import jobs_to_remove, remove_jobs
+from paislurm.translator.app.jobs.removing import jobs_to_remove, remove_jobs
 from paislurm.translator.app.monitor_run import run_monitor
-from paislurm.translator.app.submit.place import place_for
+from paislurm.translator.app.submit.new_folder import place_for
 from paislurm.translator.app.submit.prepare import Prepared
-from paislurm.translator.app.submit.submit import take
+from paislurm.translator.app.submit.submitting import take
 from paislurm.translator.files.lock import ABANDONED_SECONDS
 from paislurm.translator.monitor.loop import Monitor
 from tests.simulation.files import Server

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.state.records import Cancelled, Created, Ended, Intent, JobRole, Retry, RetryPolicy, Submitted
+from paislurm.translator.state.journal_records import (
+    Cancelled,
+    Created,
+    Ended,
+    Intent,
+    JobRole,
+    Retry,
+    RetryPolicy,
+    Submitted,
+)
 from tests.histories.checker import check
 from tests.histories.evidence import Account, Evidence, Line, Told
 from tests.histories.people import Operation

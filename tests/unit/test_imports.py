@@ -40,12 +40,12 @@ MAY_IMPORT = {
     "site": {*BASE, "reading", "validation", "protocol"},
     "planning": {*BASE, "job", "validation", "site"},
     "rendering": {*BASE, "job", "reading", "protocol", "site", "planning"},
-    "backends": {"errors", "files", "shipped", "slurm_options", "times"},
+    "backends": {"errors", "files", "plural", "shipped", "slurm_options", "times"},
     "state": {*BASE, "files", "job", "backends"},
     "view": {*BASE, "state", "backends"},
     "monitor": {*BASE, "files", "job", "state", "backends", "view"},
     "report": {*BASE, "files", "planning", "state", "monitor", "backends", "view"},
-    "convert": {"job", "errors", "reading", "protocol", "rendering"},
+    "conversion": {"job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "app": {
         *BASE,
@@ -62,7 +62,7 @@ MAY_IMPORT = {
         "view",
         "monitor",
         "report",
-        "convert",
+        "conversion",
         "pipeline",
     },
     "cli": {"errors", "folded_names", "plural", "terminal_text", "times", "view", "app"},
@@ -76,7 +76,7 @@ PURE = (
     "plural.py",
     "slurm_options.py",
     "pipeline.py",
-    "convert.py",
+    "conversion.py",
     "exit_codes",
     "reading",
     "validation",
@@ -86,9 +86,9 @@ PURE = (
     "report",
     "view",
     "app/what_if",
-    *(f"state/{name}.py" for name in ("changes", "history", "records", "run_record")),
-    *(f"monitor/{name}.py" for name in ("job_status", "retry", "transition", "waits", "failure")),
-    *(f"monitor/{name}.py" for name in ("verdict", "reasons")),
+    *(f"state/{name}.py" for name in ("changes", "history", "journal_records", "run_record")),
+    *(f"monitor/{name}.py" for name in ("job_status", "retry", "transition", "explained_waits", "job_failure")),
+    *(f"monitor/{name}.py" for name in ("verdict", "verdict_reasons")),
 )
 EFFECTS = {
     "os",
@@ -290,5 +290,5 @@ def test_a_job_file_imports_only_its_own_protocol(tmp_path: Path) -> None:
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     found = loaded_by("check", str(ROOT / "examples" / "hello-world.yaml"), env=env)
     assert "paislurm.translator.protocol.v2.schema" in found
-    for name in ("protocol.v1.schema", "protocol.v2.plugin_parameters", "convert"):
+    for name in ("protocol.v1.schema", "protocol.v2.plugin_parameters", "conversion"):
         assert f"paislurm.translator.{name}" not in found

@@ -12,7 +12,7 @@ from paislurm import __version__
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.rendering.provenance import origins
-from paislurm.translator.rendering.verify import verify
+from paislurm.translator.rendering.verification import verify
 from paislurm.translator.site.load import load_site
 
 from .protocol.jobs import HEAD

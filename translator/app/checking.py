@@ -117,7 +117,7 @@ def convert(source: Source, output: str | os.PathLike[str] | None = None) -> Con
 
     Raises ProtocolError for a file with errors, and for a file of protocol v2.
     """
-    from ..convert import converted
+    from ..conversion import converted
     from ..protocol.overrides import is_v1
     from ..protocol.validate import validate
     from ..reading.document import path_of

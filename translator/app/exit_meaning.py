@@ -155,7 +155,7 @@ def explain_exit(session: Session, what: str | int, site: str | os.PathLike[str]
 
 def exit_words(session: Session, site: str | None = None) -> list[str]:
     """Return Slurm's states, and the names and numbers of exit codes; without the rows of a wrong site profile."""
-    from paislurm.backends.slurm.states import STATES
+    from paislurm.backends.slurm.job_states import STATES
 
     try:
         rows = find_site(session, site).exit_rows
@@ -167,7 +167,7 @@ def exit_words(session: Session, site: str | None = None) -> list[str]:
 
 def explained(what: str, table: ExitTable) -> Explanation:
     """Return the meaning of a code, a name or a state. Raises NotFoundError."""
-    from paislurm.backends.slurm.states import ALLOCATED, STATES, normalize, phase
+    from paislurm.backends.slurm.job_states import ALLOCATED, STATES, normalize, phase
 
     what = plain_word(what)
     if what.removeprefix("-").isdecimal() and len(what) <= MAX_DIGITS:

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import asdict, replace
 
-from paislurm.backends.slurm.states import slurms_word
+from paislurm.backends.slurm.job_states import slurms_word
 
 from ..exit_codes.table import ExitTable
-from ..monitor.failure import usual_advice
-from ..monitor.status import backend_state, ended_at, expected_start_at, node_list, started_at
+from ..monitor.job_failure import usual_advice
+from ..monitor.times_and_nodes import backend_state, ended_at, expected_start_at, node_list, started_at
 from ..state.address import parse
 from ..state.kept_plan import kept_plan
 from ..state.result import read_lost_nodes, read_stall
 from ..state.task_reports import read_scripts
 from ..times import aware, seconds_of
 from ..view.cost import job_cost
-from ..view.job import JobView
+from ..view.jobs import JobView
 from ..view.line import JobLine
 from ..view.parts import AttemptView, JobChange, JobDependency, JobStall, RoleTasks, as_shown
 from ..view.task import TaskScript
 from ..view.waits import advice
-from .results.failed_task import failure_of
-from .results.number import result_of
+from .failed_task import failure_of
+from .log_reading import result_of
 from .task_facts import web_pages, with_places
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from ..monitor.facts import View
     from ..monitor.job_status import JobStatus
     from ..state.history import History
+    from ..state.journal_records import Changed, Retry
     from ..state.kept_plan import KeptPlan
-    from ..state.records import Changed, Retry
     from ..view.cost import AttemptUse, JobCost
     from ..view.task import TaskView, Usage
     from .session import Session

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..state.history import History
-    from ..state.records import Ended, Retry
+    from ..state.journal_records import Ended, Retry
     from .session import Session
 
 

@@ -22,7 +22,7 @@ from .paths import write_output
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..rendering.verify import Verified
+    from ..rendering.verification import Verified
     from .input.source import Source
     from .session import Session
 
@@ -90,7 +90,7 @@ def verify_script(session: Session, script: str | bytes, source: Source | None =
 
     `script` is a file, "-" for standard input, a job (its last script), or the script as bytes.
     """
-    from ..rendering.verify import head_difference, verify
+    from ..rendering.verification import head_difference, verify
 
     data = script if isinstance(script, bytes) else _script(session, script)
     text = data.decode(errors="surrogateescape")

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from ..monitor.polling.call_log import CallLog
     from ..monitor.polling.shared_results import SharedPollResults
-    from .use_cases.compiler import CompilerUses
-    from .use_cases.jobs import JobUses
-    from .use_cases.logs import LogUses
-    from .use_cases.sites import SiteUses
-    from .use_cases.sweeps import SweepUses
-    from .use_cases.tasks import TaskUses
+    from .use_cases.compiler_uses import CompilerUses
+    from .use_cases.job_uses import JobUses
+    from .use_cases.log_uses import LogUses
+    from .use_cases.site_uses import SiteUses
+    from .use_cases.sweep_uses import SweepUses
+    from .use_cases.task_uses import TaskUses
 
 SCRONTAB_SECONDS = 5.0
 Event: TypeAlias = "str | Diagnostic"
@@ -90,42 +90,42 @@ class Session:
     @cached_property
     def compiler(self) -> CompilerUses:
         """Check, compile and compare job files."""
-        from .use_cases.compiler import CompilerUses
+        from .use_cases.compiler_uses import CompilerUses
 
         return CompilerUses(self)
 
     @cached_property
     def jobs(self) -> JobUses:
         """Submit, watch, change and cancel jobs."""
-        from .use_cases.jobs import JobUses
+        from .use_cases.job_uses import JobUses
 
         return JobUses(self)
 
     @cached_property
     def logs(self) -> LogUses:
         """Read and follow the output of tasks."""
-        from .use_cases.logs import LogUses
+        from .use_cases.log_uses import LogUses
 
         return LogUses(self)
 
     @cached_property
     def tasks(self) -> TaskUses:
         """Run commands in tasks, and forward their ports."""
-        from .use_cases.tasks import TaskUses
+        from .use_cases.task_uses import TaskUses
 
         return TaskUses(self)
 
     @cached_property
     def sweeps(self) -> SweepUses:
         """Submit sweeps."""
-        from .use_cases.sweeps import SweepUses
+        from .use_cases.sweep_uses import SweepUses
 
         return SweepUses(self)
 
     @cached_property
     def sites(self) -> SiteUses:
         """Detect, show and check the site."""
-        from .use_cases.sites import SiteUses
+        from .use_cases.site_uses import SiteUses
 
         return SiteUses(self)
 

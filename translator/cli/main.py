@@ -115,7 +115,7 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
     This does not call `cli.main`, because it handles a broken pipe in another way.
     """
     if "_PAISLURM_COMPLETE" in os.environ:
-        from .shell.completion import complete
+        from .shell.shells import complete
 
         click.echo(complete(cli))
         return 0
@@ -155,7 +155,7 @@ def _explained(error: click.ClickException) -> click.ClickException:
     if error.option_name in ("-o", "--output"):
         return click.UsageError(f"No such option '{error.option_name}'; use --json for a JSON document", error.ctx)
     if error.ctx is not None and error.ctx.info_name == "update":
-        from ..app.update import OTHER_CHANGES
+        from ..app.jobs.updating import OTHER_CHANGES
 
         return click.UsageError(f"{error.format_message()}\nhint: {OTHER_CHANGES}", error.ctx)
     return error

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..state.history import History
-    from ..state.records import Dependency, Record
+    from ..state.journal_records import Dependency, Record
 
 Fulfilment = Literal["fulfilled", "unfulfilled", "failed"]
 """The states of a dependency in squeue. Source: squeue(1), Dependency."""

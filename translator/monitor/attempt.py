@@ -17,7 +17,7 @@ from ..exit_codes.codes import NEVER_TAKEN, STOPPED
 from ..files.private import make_private, sync_folder, write_durably
 from ..files.reading import read_end
 from ..state.history import apply
-from ..state.records import Intent, Refused, Submitted
+from ..state.journal_records import Intent, Refused, Submitted
 from ..view.reasons import reason
 from .transition import abandoned
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..errors import BackendError
     from ..state.history import History
     from ..state.job_folder import JobFolder
-    from ..state.records import Record
+    from ..state.journal_records import Record
     from .polling.shared_results import PollResult
 
 FIRST_UNREACHED, MAX_UNREACHED = 5, 60

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.registry import is_remote
 from paislurm.backends.slurm.identity import is_attempt
-from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
+from paislurm.backends.slurm.job_states import FORGOTTEN, REUSED, Phase, phase
 
 from ..files.reading import read_end
 from ..state.parsed import is_job_number

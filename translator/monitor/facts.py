@@ -16,17 +16,17 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.registry import is_remote
-from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
+from paislurm.backends.slurm.job_states import FORGOTTEN, REUSED, Phase, phase
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
 from ..state.history import reasons_of
 from ..state.parsed import parse_int
 from .claim import NO_CLAIM, begun, claim_of, is_claimable, other_runner, own
+from .explained_waits import waits
 from .job_files import reports_of, result_of
 from .job_status import NOT_JUDGED, RESULT_LAG, SCRIPT_ENDED, is_anothers, may_be_lost, settled, tells_all
 from .unbegun import investigated, lost_nodes, may_be_slurms_own
-from .waits import waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from ..state.history import History
     from ..state.job_folder import JobFolder
-    from ..state.records import Record
+    from ..state.journal_records import Record
     from ..state.result import Result
     from ..state.task_reports import Report
     from ..view.task import TaskView

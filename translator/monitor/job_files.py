@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
+from paislurm.backends.slurm.job_states import FORGOTTEN, Phase, phase
 
 from ..state.history import apply
 from ..state.parsed import CorruptDataError

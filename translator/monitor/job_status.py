@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import REUSED, Phase, phase
+from paislurm.backends.slurm.job_states import REUSED, Phase, phase
 
 from ..exit_codes.codes import NODE_LOST, NOT_BEGUN, NOT_STARTED
 from ..view.reasons import Reason, said
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Observation
 
     from ..state.history import History
-    from ..state.records import Ended
+    from ..state.journal_records import Ended
     from ..state.result import Result
     from ..view.waits import Wait
 

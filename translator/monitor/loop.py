@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import LOCAL, JobId
-from paislurm.backends.slurm.states import Phase, phase
+from paislurm.backends.slurm.job_states import Phase, phase
 
 from ..plural import attempt_name
 from ..state.history import History

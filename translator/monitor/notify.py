@@ -14,7 +14,7 @@ from msgspec import Struct, to_builtins
 
 from paislurm.backends.runner import environment_of_process, without_token
 
-from ..state.records import Notified
+from ..state.journal_records import Notified
 from .job_site import OLDEST_SECONDS, JobSite, due_notifications
 
 if TYPE_CHECKING:

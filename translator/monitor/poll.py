@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend
 
     from ..state.job_folder import JobFolder
-    from ..state.records import Record
+    from ..state.journal_records import Record
     from .polling.shared_results import Ask, PollResult
 
 

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import LOCAL
 from paislurm.backends.registry import is_remote
-from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
+from paislurm.backends.slurm.job_states import FORGOTTEN, Phase, phase
 
 from ..errors import BackendError, PaislurmError
 from ..exit_codes.codes import REFUSED
 from ..state.changes import changed_options, memory_step, policy_at
 from ..state.history import apply
-from ..state.records import Ended, Intent, Refused, Retry
+from ..state.journal_records import Ended, Intent, Refused, Retry
 from ..state.submit_environment import is_kept, kept_environment
 from ..times import format_time
 from ..view.reasons import reason
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from ..state.bad_nodes import BadNode
     from ..state.history import History
-    from ..state.records import Record
+    from ..state.journal_records import Record
     from .facts import View
     from .polling.shared_results import Ask, PollResult
 

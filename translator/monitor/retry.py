@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ..exit_codes.codes import DEADLINE, STOPPED, TASK_STOPPED
 from ..job import RESTART_ALWAYS
-from ..state.records import RetryCounters, RetryPolicy
+from ..state.journal_records import RetryCounters, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

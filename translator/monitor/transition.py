@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId, Observation
-from paislurm.backends.slurm.states import FORGOTTEN
+from paislurm.backends.slurm.job_states import FORGOTTEN
 
 from ..exit_codes.codes import STOPPED
 from ..folded_names import folded
 from ..state.changes import policy_at
-from ..state.records import Ended, Observed, Retry
+from ..state.journal_records import Ended, Observed, Retry
 from ..state.result import reported_behaviour
 from ..times import format_time
 from ..view.reasons import Reason, reason
 from ..view.states import state_of
-from .growth import more_after
+from .explained_waits import is_change
+from .grown_request import more_after
 from .job_status import LOST_NODES, JobStatus, may_be_lost, tells_all
 from .retry import AttemptEnd, RetryAfter, decide_retry
-from .status import folded_nodes
-from .waits import is_change
+from .times_and_nodes import folded_nodes
 
 if TYPE_CHECKING:
     from ..state.history import History
-    from ..state.records import Record, Refused
+    from ..state.journal_records import Record, Refused
     from .facts import View
     from .retry import StopRetrying
 

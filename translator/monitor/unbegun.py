@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.hostlist import expand
-from paislurm.backends.slurm.states import BY_NOBODY
+from paislurm.backends.slurm.job_states import BY_NOBODY
 
 from ..exit_codes.codes import NOT_STARTED, PROLOG_FAILED
 from ..files.names import STEPS

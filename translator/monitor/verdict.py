@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, Phase, phase
+from paislurm.backends.slurm.job_states import BY_NOBODY, FORGOTTEN, Phase, phase
 
 from ..exit_codes.codes import FOLDER_FULL, FOLDER_NOT_SHARED, JOB_FORGOTTEN, NEVER_TAKEN, NO_CAUSE
 from ..view.states import STOP_CODES, State
 from .claim import DUPLICATE
+from .explained_waits import is_change
 from .facts import DOES_NOT_KNOW, Slurm, View
 from .job_status import LOST_SECONDS, NEEDS_BACKEND, SCRIPT_ENDED, JobStatus, has_just_ended
-from .reasons import reason_of
-from .waits import is_change
+from .verdict_reasons import reason_of
 
 NOT_SHARED, NO_ROOM, INTERRUPTED = 6, 7, 3
 """The exit statuses of a batch script that cannot access the job's folder, that could not write to a full file system,

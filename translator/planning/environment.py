@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic
 from ..job import NEVER
-from .plan import EnvironmentPlan, NodePlan
+from .job_plan import EnvironmentPlan, NodePlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

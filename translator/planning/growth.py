@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Site
     from ..slurm_options import More
-    from .plan import Plan
+    from .job_plan import Plan
 
 
 class Growth(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from ..job import RESTART_ALWAYS
 from ..plural import counted
 from ..slurm_options import WARNED_FROM
 from ..times import slurm_time
-from .plan import RetryPlan, TimePlan
+from .job_plan import RetryPlan, TimePlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import Diagnostic, PlanError, did_you_mean
-from .plan import MpiWorld
+from .job_plan import MpiWorld
 from .slurm.components import own_step_options, step_options
 
 if TYPE_CHECKING:

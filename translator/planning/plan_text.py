@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..job import PortRequest
+    from .job_plan import HookScript, MpiWorld, Plan, RetryPlan, RolePlan
     from .layout.layout import OtherLayout
-    from .plan import HookScript, MpiWorld, Plan, RetryPlan, RolePlan
 
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, PlanError
 from .choose_layout import allocate
-from .containers import container_plan, container_warnings, mounts, storage_warnings
 from .environment import environment_plan, exports_all, node_plan, path_warnings
 from .images import image_plans, secrets_of
 from .infiniband import infiniband_warnings
+from .job_plan import Plan
 from .layout.capacity import whole_cores
 from .limits import check_restarts, requeue_warnings, requeues, restart_warnings, retry_plan, time_limit, time_plan
+from .mounts import container_plan, container_warnings, mounts, storage_warnings
 from .mpi import has_pmix, mpi_warnings, mpi_worlds
-from .plan import Plan
 from .roles import role_plans
 from .slurm.components import components
 from .slurm.hazards import hazard_warnings, hazards_of, slurm_plan

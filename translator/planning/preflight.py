@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Site
     from .infiniband import RoleInfiniband
-    from .plan import RolePlan
+    from .job_plan import RolePlan
 
 DEFAULT_SECONDS = 60
 

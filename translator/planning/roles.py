@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .containers import storage_prerequisite, workdir
 from .environment import role_variables, variable_names
 from .infiniband import infiniband_of_roles
-from .plan import HookScript, RolePlan
+from .job_plan import HookScript, RolePlan
+from .mounts import storage_prerequisite, workdir
 from .preflight import preflight_of
 from .slurm.components import mismatch_action, own_step_options, step_options, with_spare_nodes
 

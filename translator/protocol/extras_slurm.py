@@ -31,7 +31,7 @@ from ..validation.strict_model import (
     pattern,
 )
 from .binding import BindingChoice
-from .preflight import NO_PREFLIGHT, AvoidNodes, PreflightChoice, SlurmPreflight
+from .preflight_schema import NO_PREFLIGHT, AvoidNodes, PreflightChoice, SlurmPreflight
 from .progress import ProgressChoice
 from .raw_options import sbatch_option, srun_option
 from .retry_with import RetryWith, RetryWithOfRole

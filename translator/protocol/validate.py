@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..errors import Diagnostic, ProtocolError, Severity, did_you_mean
 from ..job import Job
 from ..plural import some_of
-from ..reading.refusals import error_of_mapping
+from ..reading.unreadable import error_of_mapping
 from ..slurm_options import CompatOptions
 from ..validation.diagnostics import DiagnosticCollector
 from ..validation.partial_model import placed

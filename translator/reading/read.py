@@ -21,15 +21,15 @@ from .decode import (
 )
 from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
-from .nodes import Spans
-from .refusals import error_of_text, yaml_error
+from .located_nodes import Spans
+from .unreadable import error_of_text, yaml_error
 from .yaml_nodes import Composer, FatalReadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from .document import Value
-    from .nodes import Node
+    from .located_nodes import Node
 
 _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
 _KEYS_OF_JOBS = frozenset(("protocolVersion", "taskRoles"))

@@ -14,14 +14,14 @@ from msgspec import Struct, field
 
 from ..errors import Diagnostic, Location
 from .decode import MAX_FILE, may_name_secrets
-from .nodes import Node, shape
+from .located_nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .document import Value
-    from .nodes import Pairs
+    from .located_nodes import Pairs
 
 MAX_DEPTH = 100
 """The deepest nesting of values."""

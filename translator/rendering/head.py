@@ -20,7 +20,7 @@ from .summary import completion_sentence, component_comment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ..planning.plan import Component, HookScript, Plan, RolePlan
+    from ..planning.job_plan import Component, HookScript, Plan, RolePlan
 
 
 class HereDocument(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from .shell import ShellWord, array, comment, number, option, our_own, quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ..planning.plan import Plan, RolePlan
+    from ..planning.job_plan import Plan, RolePlan
     from ..planning.settings.setting import Setting
 
 WIDTH = 100

@@ -20,7 +20,7 @@ from .render import render_head
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ..planning.plan import Plan, RolePlan
+    from ..planning.job_plan import Plan, RolePlan
     from ..reading.document import Document, Path
 
 

@@ -21,7 +21,7 @@ from .summary import summary
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache
 
-    from ..planning.plan import Plan, RolePlan
+    from ..planning.job_plan import Plan, RolePlan
     from .lines import Line
 
 

@@ -6,14 +6,14 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ..job import NEVER
-from ..planning.containers import is_of_submit
+from ..planning.mounts import is_of_submit
 from ..plural import counted, verb
 from ..site.containers import CONTAINER_RUNTIMES, NO_CONTAINERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..planning.plan import Component, Plan, RolePlan
+    from ..planning.job_plan import Component, Plan, RolePlan
 
 _WIDTH = 98
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from paislurm.backends.hostlist import expand
 
 from ..exit_codes.codes import NODE_LOST
-from ..monitor.failure import short_cause
+from ..monitor.job_failure import short_cause
+from ..state.journal_records import Ended, Retry, Submitted
 from ..state.kept_plan import KeptResources, amount
-from ..state.records import Ended, Retry, Submitted
 from ..view.cost import PRODUCTIVE, RUNNING, Allocation, AttemptUse, Key, Work
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..state.kept_plan import KeptPlan
     from ..state.result import Result
-    from .build import AttemptFiles, JobEvidence
+    from .from_evidence import AttemptFiles, JobEvidence
 
 
 def attempt_uses(evidence: JobEvidence) -> Iterator[AttemptUse]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..exit_codes.table import ExitCode
     from ..state.task_reports import Report, ScriptRun
-    from ..view.job import JobView
+    from ..view.jobs import JobView
     from ..view.states import State
     from ..view.task import TaskView
 

@@ -21,9 +21,9 @@ from ..view.cost import cost_columns, cost_note, cost_rows
 from ..view.failure import failure_rows
 from ..view.line import by_reason
 from ..view.states import STATES, counts_text
-from .build import DETAILED
 from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, tasks_gantt
 from .charts import NARROW, WIDE, drawn_gantt
+from .from_evidence import DETAILED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 
 from ..protocol.binding import BindingChoice, SlurmBinding
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time, Workdir
-from ..protocol.preflight import AvoidNodes, SlurmPreflight
+from ..protocol.preflight_schema import AvoidNodes, SlurmPreflight
 from ..protocol.retry_with import RetryWith
 from ..slurm_options import CompatOptions
 from ..validation.strict_model import (

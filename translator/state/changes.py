@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from .history import History
-    from .records import Changed, RetryPolicy
+    from .journal_records import Changed, RetryPolicy
 
 OPTIONS = ("time", "partition", "account", "qos", "nice")
 """Options of sbatch that can be changed; `time` is written as by `slurm_time`."""

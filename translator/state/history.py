@@ -9,11 +9,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from paislurm.backends.base import RunFolder
-from paislurm.backends.slurm.reasons import code_of, explained
+from paislurm.backends.slurm.pending_reasons import code_of, explained
 
 from ..exit_codes.table import SiteRow
 from .changes import changed
-from .records import (
+from .journal_records import (
     NO_RETRIES,
     Cancelled,
     Changed,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Observation
 
     from .bad_nodes import BadNode
-    from .records import Record
+    from .journal_records import Record
 
 EXCLUSION_SECONDS = 24 * 3600
 MAX_EXCLUDED = 16

@@ -34,14 +34,14 @@ from .address import Address, newest, numbers, parse
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
 from .journal import append, read, read_first, read_last
-from .records import Ended
+from .journal_records import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from .ended_jobs import Stamp
-    from .records import Created, JobRole, Record
+    from .journal_records import Created, JobRole, Record
 
 
 class JobFolder(Struct, frozen=True, kw_only=True):

@@ -16,14 +16,14 @@ from msgspec.structs import replace
 from ..files.private import appending
 from ..files.reading import open_regular, read_end
 from ..plural import counted
+from .journal_records import VERSION, Created, Ended, Submitted, dump, parse
 from .parsed import CorruptDataError
-from .records import VERSION, Created, Ended, Submitted, dump, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from .records import Record
+    from .journal_records import Record
 
 MAX_BYTES = 64 << 20
 """The most bytes of a journal that are read."""

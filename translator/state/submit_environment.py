@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from .records import Dependency, RetryPolicy
+    from .journal_records import Dependency, RetryPolicy
 
 UMASK = "umask"
 """The name of the file with the umask, as the builtin of bash prints it: `0022`."""

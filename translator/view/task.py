@@ -19,7 +19,7 @@ from .states import State
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..state.records import JobRole
+    from ..state.journal_records import JobRole
     from ..state.result import Result, TaskResult
     from ..state.task_reports import Peer, Report
 

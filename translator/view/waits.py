@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from paislurm.backends.slurm.reasons import Kind
+from paislurm.backends.slurm.pending_reasons import Kind
 
 from ..state.history import NOTHING
 

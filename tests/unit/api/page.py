@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "reference" / "python.md"
 BEGIN = "## Reference\n"
 WITHOUT_FIELDS = ("Session", "JobRun", "Job", "Plan", "Site")
 THINGS = ("compiler", "jobs", "logs", "tasks", "sweeps", "sites")
-"""The properties of a Session that hold its use cases, each a module of the same name."""
+"""The properties of a Session that hold its use cases, each a module: `jobs` in `job_uses.py`."""
 CLASSES = (
     ("app/session.py", "Session", "Session"),
     ("app/use_cases/run.py", "JobRun", "JobRun"),
@@ -59,7 +59,8 @@ def _session() -> str:
     (made,) = (each for each in found.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
     said = ["### Session\n", f"{_said(found)}\n", _signature("Session", made), ""]
     for thing in THINGS:
-        (part,) = (node for node in _tree(f"app/use_cases/{thing}.py").body if isinstance(node, ast.ClassDef))
+        tree = _tree(f"app/use_cases/{thing.removesuffix('s')}_uses.py")
+        (part,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
         said += [f"#### session.{thing}\n", f"{_said(part)}\n", *_methods(f"Session.{thing}", part)]
     return "\n".join(said)
 

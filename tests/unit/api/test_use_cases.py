@@ -11,7 +11,7 @@ import pytest
 import paislurm
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.translator.app.sites import ask
-from paislurm.translator.app.sites.check import CheckedJobs, CheckedProfile
+from paislurm.translator.app.sites.checked import CheckedJobs, CheckedProfile
 from tests.cluster.processes import wait_until
 
 from ..cli.running import JOB, SITE, job_file

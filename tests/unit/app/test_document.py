@@ -10,7 +10,14 @@ import jsonschema
 import pytest
 from msgspec import UNSET, Struct, UnsetType
 
-from paislurm.translator.app.document import DIALECT, SCHEMA_VERSION, document_text, field_notes, json_schema, structs
+from paislurm.translator.app.json_documents import (
+    DIALECT,
+    SCHEMA_VERSION,
+    document_text,
+    field_notes,
+    json_schema,
+    structs,
+)
 from paislurm.translator.times import Time, aware, seconds_since_1970
 
 AT = datetime(2026, 11, 23, 8, 10, 0, 5, tzinfo=timezone.utc)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paislurm.backends.slurm.states import CAUSES, STATES, Phase
+from paislurm.backends.slurm.job_states import CAUSES, STATES, Phase
 from paislurm.translator.app.exit_meaning import explained, is_exit
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.exit_codes.table import ExitTable, exit_codes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.state.records import Submitted
+from paislurm.translator.state.journal_records import Submitted
 from tests.simulation.history import play
 from tests.simulation.invariants import folders, records_of
 

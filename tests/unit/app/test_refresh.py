@@ -14,7 +14,7 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.monitor.job_files import read_files
 from paislurm.translator.monitor.poll import evaluate, open_job
 from paislurm.translator.monitor.polling.shared_results import NOT_ASKED
-from paislurm.translator.state.records import Cancelled, RetryPolicy
+from paislurm.translator.state.journal_records import Cancelled, RetryPolicy
 from tests.unit.monitor.jobs import (
     CREATED,
     FAILED,

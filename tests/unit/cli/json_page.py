@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from paislurm.translator.app.document import definitions, structs
+from paislurm.translator.app.json_documents import definitions, structs
 from paislurm.translator.cli.output.documents import COMMANDS
 from paislurm.translator.monitor.job_site import Notification
-from paislurm.translator.state.records import Record
+from paislurm.translator.state.journal_records import Record
 from paislurm.translator.state.result import Result
 
 if TYPE_CHECKING:

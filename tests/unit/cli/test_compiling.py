@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 import paislurm
 from paislurm.translator.app.input.local_checks import bash_syntax_errors
-from paislurm.translator.app.input.secrets import kept_text
+from paislurm.translator.app.input.secret_files import kept_text
 from paislurm.translator.errors import PlanError, ProtocolError
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.what_if.explain import answered, events_of, setting_of
+from paislurm.translator.app.what_if.outcome import answered, events_of, setting_of
 from paislurm.translator.app.what_if.scenario import FORMS
 from paislurm.translator.cli.output.explained import scenario_text
 from paislurm.translator.errors import UsageError

@@ -35,17 +35,17 @@ EXCEPTIONS = {
     "backends/slurm_emulator/supervisor.py": SLURM,
     "backends/ssh/fabric_transport.py": "on the login node, by SFTP",
     "backends/ssh/mirrored.py": "by descriptors of folders in which tasks may have planted links",
-    "translator/app/input/secrets.py": NAMED,
+    "translator/app/input/secret_files.py": NAMED,
     "translator/app/sites/find.py": NAMED,
     "translator/app/jobs/job_sites.py": "the terminal",
     "translator/app/paths.py": NAMED,
-    "translator/app/rehearsal/rehearse.py": "a new name below a private folder",
+    "translator/app/rehearsal/rehearsing.py": "a new name below a private folder",
     "translator/app/rehearsal/resuming.py": "links below a private folder",
     "translator/app/sites/ask.py": "a file that nobody reads: a node looks for its name",
     "translator/state/ended_jobs.py": "asks the file server for a time by opening, and reads nothing",
     "translator/state/kept_script.py": "unpacks an open file",
     "translator/state/publish.py": "makes folders in a new private one",
-    "translator/state/removal.py": "removes whole job folders",
+    "translator/state/folder_removal.py": "removes whole job folders",
 }
 
 

@@ -21,7 +21,7 @@ from paislurm.translator.monitor.reconcile import Dependencies, reconcile
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import (
+from paislurm.translator.state.journal_records import (
     Created,
     Dependency,
     Ended,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from paislurm.backends.base import RunFolder, Submission
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
     from paislurm.translator.state.result import Result
 
 NOW = 1_000_000

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.batch_script import components
 from paislurm.translator.state.changes import changed_options, retry_limit
 from paislurm.translator.state.history import history
-from paislurm.translator.state.records import Changed
+from paislurm.translator.state.journal_records import Changed
 
 from ..state.any_record import maps
 from .jobs import (

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from paislurm.translator.exit_codes.advice import advice, lacks_something
 from paislurm.translator.exit_codes.table import ExitTable, exit_codes
 from paislurm.translator.monitor.facts import View
-from paislurm.translator.monitor.failure import CommandPlace, deciding_task, job_failure, short_cause
 from paislurm.translator.monitor.first_cause import first_cause
+from paislurm.translator.monitor.job_failure import CommandPlace, deciding_task, job_failure, short_cause
+from paislurm.translator.state.journal_records import RetryPolicy
 from paislurm.translator.state.parsed import CorruptDataError
-from paislurm.translator.state.records import RetryPolicy
 from paislurm.translator.view.failure import JobFailure, LogStream, cause_text, failure_text
 
 from .jobs import NOW, failed, left, task

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.monitor.failure import deciding_task
 from paislurm.translator.monitor.first_cause import first_cause
+from paislurm.translator.monitor.job_failure import deciding_task
 from paislurm.translator.monitor.last_words import Output, last_words, lost_a_peer, telling_output
 
 from .jobs import NOW, failed, task

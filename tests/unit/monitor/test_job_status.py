@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import FORGOTTEN, STATES, Phase
+from paislurm.backends.slurm.job_states import FORGOTTEN, STATES, Phase
 from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.verdict import verdict
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import Cancelled, Observed
+from paislurm.translator.state.journal_records import Cancelled, Observed
 from paislurm.translator.state.result import RestartRecord
 from paislurm.translator.view.reasons import reason
 

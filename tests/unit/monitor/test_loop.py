@@ -20,7 +20,7 @@ from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.polling.shared_results import PollResult
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.journal import append, read
-from paislurm.translator.state.records import Ended, Retry, RetryPolicy
+from paislurm.translator.state.journal_records import Ended, Retry, RetryPolicy
 
 from .jobs import (
     CREATED,

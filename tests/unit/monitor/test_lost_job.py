@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import FORGOTTEN
+from paislurm.backends.slurm.job_states import FORGOTTEN
 from paislurm.translator.monitor.claim import NO_CLAIM
 from paislurm.translator.monitor.job_status import LOST_SECONDS
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.polling.shared_results import asking
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, needs_user
-from paislurm.translator.state.records import Cancelled, RetryPolicy
+from paislurm.translator.state.journal_records import Cancelled, RetryPolicy
 from tests.unit.report.made import RUN
 
 from .jobs import CREATED, INTENT, NOW, SUBMITTED, FakeBackend, claim, job_folder, kinds, observed, stepped

@@ -16,7 +16,7 @@ from paislurm.translator.monitor.notify import NotificationSender, message
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append, read
-from paislurm.translator.state.records import Notified, Observed, Retry
+from paislurm.translator.state.journal_records import Notified, Observed, Retry
 from paislurm.translator.view.reasons import said
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from paislurm.translator.state.history import History
     from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 ALL = ("running", "succeeded", "failed", "stopped", "retried")
 RAN = Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="")

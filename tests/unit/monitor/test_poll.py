@@ -13,7 +13,7 @@ from paislurm.translator.app.job_view import job_line
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Ended, Observed, Submitted
+from paislurm.translator.state.journal_records import Cancelled, Ended, Observed, Submitted
 
 from .jobs import (
     CREATED,

@@ -17,7 +17,7 @@ from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, Dependencies,
 from paislurm.translator.monitor.transition import retry_decision
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import Cancelled, Ended, RetryPolicy, dump
+from paislurm.translator.state.journal_records import Cancelled, Ended, RetryPolicy, dump
 from paislurm.translator.times import format_time
 from paislurm.translator.view.reasons import said
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from paislurm.translator.exit_codes.table import Behaviour
     from paislurm.translator.monitor.facts import View
     from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 KILLED = {"outcome": "failed", "exit_code": 137, "behaviour": "transient", "reason": "worker-0 was killed"}
 

@@ -12,7 +12,7 @@ from paislurm.translator.monitor import reconcile as stepping
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state.journal import append, read
-from paislurm.translator.state.records import Cancelled, Intent, Retry, Submitted
+from paislurm.translator.state.journal_records import Cancelled, Intent, Retry, Submitted
 
 from .jobs import INTENT, NOW, FakeBackend, dependencies, ended, failed_job, job, kinds, observed, stepped
 

@@ -18,7 +18,7 @@ from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.reconcile import REFUSED_SECONDS, Dependencies, reconcile
 from paislurm.translator.state.job_folder import Store
-from paislurm.translator.state.records import Cancelled, Changed, Refused
+from paislurm.translator.state.journal_records import Cancelled, Changed, Refused
 from paislurm.translator.times import format_time
 
 from .jobs import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Accepted, Submission
     from paislurm.translator.monitor.facts import View
     from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 NICE = "sbatch: error: Batch job submission failed: Invalid --nice value\n"
 LIMIT = NICE.replace("Invalid --nice value", "Job violates accounting/QOS policy")

@@ -15,7 +15,7 @@ from paislurm.translator.monitor.retry import (
     conflict_delay,
     decide_retry,
 )
-from paislurm.translator.state.records import RetryCounters, RetryPolicy
+from paislurm.translator.state.journal_records import RetryCounters, RetryPolicy
 
 TABLE = ExitTable()
 

@@ -8,7 +8,7 @@ import pytest
 
 from paislurm.translator.monitor import facts
 from paislurm.translator.monitor.claim import NO_CLAIM
-from paislurm.translator.state.records import Cancelled
+from paislurm.translator.state.journal_records import Cancelled
 
 from .jobs import FAILED, NOW, SUBMITTED, FakeBackend, claim, ended, job, kinds, leave_result, observed, stepped, task
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.translator.monitor.facts import View
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 
 def test_a_job_whose_script_never_began_does_not_succeed_with_another_job(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import BY_NOBODY
+from paislurm.backends.slurm.job_states import BY_NOBODY
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Dependency, Ended, Retry, RetryPolicy
+from paislurm.translator.state.journal_records import Cancelled, Dependency, Ended, Retry, RetryPolicy
 
 from .jobs import (
     CREATED,

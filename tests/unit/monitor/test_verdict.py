@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN, REUSED, Phase, phase
+from paislurm.backends.slurm.job_states import BY_NOBODY, FORGOTTEN, REUSED, Phase, phase
 from paislurm.translator.exit_codes.table import ExitTable
 from paislurm.translator.monitor.facts import DOES_NOT_KNOW, Slurm, View
 from paislurm.translator.monitor.transition import transition
 from paislurm.translator.monitor.unbegun import NodeFailure
 from paislurm.translator.monitor.verdict import TABLE, decide, verdict
 from paislurm.translator.state.history import history
-from paislurm.translator.state.records import Cancelled, Observed
+from paislurm.translator.state.journal_records import Cancelled, Observed
 from paislurm.translator.view.reasons import TEXTS
 
 from .jobs import CREATED, FOLDER, INTENT, NOW, SUBMITTED, left, observed, task
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import Observation
     from paislurm.translator.monitor.job_status import JobStatus
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 SECTION = (Path(__file__).parents[3] / "docs/explanation/monitor.md").read_text().partition("## The verdict")[2]
 TASKS = [task(0), task(1, state="STOPPED", ended_at=None, exit_status=None, exit_code=-220)]

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from paislurm.translator.monitor.waits import REASON_SECONDS, is_change, waits, waits_by_journal
+from paislurm.translator.monitor.explained_waits import REASON_SECONDS, is_change, waits, waits_by_journal
 from paislurm.translator.state.history import MAX_REASONS, apply, history
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import JobRole, Observed
+from paislurm.translator.state.journal_records import JobRole, Observed
 from paislurm.translator.view.waits import advice, sentence
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, observed, stepped

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
 from paislurm.backends.batch_script import components
-from paislurm.translator.app.results.failed_task import requested_memory
+from paislurm.translator.app.failed_task import requested_memory
 from paislurm.translator.app.submit.prepare import retry_policy
-from paislurm.translator.app.what_if.explain import answered
+from paislurm.translator.app.what_if.outcome import answered
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.pipeline import Compiled, compile_job

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.app.document import plain
-from paislurm.translator.planning.plan import Concern, Consequence
+from paislurm.translator.app.json_documents import plain
+from paislurm.translator.planning.job_plan import Concern, Consequence
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.planning.slurm.hazards import _table, hazards
 from tests.golden.remake import CASES

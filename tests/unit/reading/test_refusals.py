@@ -7,7 +7,7 @@ import yaml
 
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.reading.read import read
-from paislurm.translator.reading.refusals import SITE_KEYS, error_of_mapping, error_of_text
+from paislurm.translator.reading.unreadable import SITE_KEYS, error_of_mapping, error_of_text
 from paislurm.translator.site.profile import Site
 
 from ..protocol.jobs import JOB

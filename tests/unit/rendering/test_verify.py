@@ -14,7 +14,7 @@ from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.render import uses_of
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime
-from paislurm.translator.rendering.verify import head_difference, verify
+from paislurm.translator.rendering.verification import head_difference, verify
 from paislurm.translator.site.containers import RUNTIME_NAMES
 from paislurm.translator.site.load import load_site
 from tests.golden.remake import CASES, compiled, whole_script

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from paislurm.translator.exit_codes.table import ExitTable
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import (
+from paislurm.translator.state.journal_records import (
     Created,
     Ended,
     Intent,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 T = 1_760_000_000
 HOSTILE = "</script></style><img src=x onerror=alert(1)>\"'&<b>\x1b[31m\u202egnp.exe\u2028{{ 7*7 }}"

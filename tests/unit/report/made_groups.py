@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from paislurm.translator.state.records import Retry
+from paislurm.translator.state.journal_records import Retry
 
 from .made import Made, T, task
 

@@ -25,9 +25,9 @@ from paislurm.translator.app.reports.gather import job_reports
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.errors import BackendError, Diagnostic
 from paislurm.translator.report import page
-from paislurm.translator.report.build import DETAILED
 from paislurm.translator.report.chart_rows import Bar, Gantt, Mark, tasks_gantt
 from paislurm.translator.report.charts import NARROW, WIDE, drawn_gantt
+from paislurm.translator.report.from_evidence import DETAILED
 from paislurm.translator.report.page import Chart, job_page
 from paislurm.translator.state.task_reports import read_runs
 from paislurm.translator.terminal_text import one_line

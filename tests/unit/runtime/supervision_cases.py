@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 
-from paislurm.translator.app.what_if.completion import Decision, Exit, RoleModel
+from paislurm.translator.app.what_if.completion_model import Decision, Exit, RoleModel
 
 from .bash import sourced
 

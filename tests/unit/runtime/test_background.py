@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.app.what_if.completion import Decision, Exit, RoleModel, decide
+from paislurm.translator.app.what_if.completion_model import Decision, Exit, RoleModel, decide
 from tests import bashes
 from tests.cluster.processes import wait_until
 

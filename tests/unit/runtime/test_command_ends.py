@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from paislurm.translator.app.results.failed_task import failed_lines
+from paislurm.translator.app.failed_task import failed_lines
 from paislurm.translator.state.task_reports import read_command_ends
 from tests import bashes
 

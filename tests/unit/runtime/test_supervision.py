@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.app.what_if.completion import Decision, Exit, RoleModel, decide
+from paislurm.translator.app.what_if.completion_model import Decision, Exit, RoleModel, decide
 
 from .bash import run as run_bash
 from .supervision_cases import BATCH, ENDS, MADE, START, Case, run

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.app.what_if.completion import Exit, RoleModel, TaskRetries, decide
+from paislurm.translator.app.what_if.completion_model import Exit, RoleModel, TaskRetries, decide
 
 from .supervision_cases import BATCH, ENDS, MADE, Case, run
 

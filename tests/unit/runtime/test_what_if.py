@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.what_if.attempt import GAP
-from paislurm.translator.app.what_if.completion import RoleModel, is_provisional
+from paislurm.translator.app.what_if.attempt_model import GAP
+from paislurm.translator.app.what_if.completion_model import RoleModel, is_provisional
 from paislurm.translator.app.what_if.play import LOST_NODE, Played
 from paislurm.translator.exit_codes.table import code_of_status, exit_rules
-from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, Submitted
+from paislurm.translator.state.journal_records import Cancelled, Ended, Intent, Retry, Submitted
 
 from ..monitor.jobs import NOW, FakeBackend, job_folder, observed, stepped
 from .bash import run as run_bash

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 import paislurm
 from paislurm.translator.app.what_if.answer import ScenarioAttempt
-from paislurm.translator.app.what_if.attempt import GAP
-from paislurm.translator.app.what_if.completion import RoleModel
-from paislurm.translator.app.what_if.explain import answered, events_of, setting_of
+from paislurm.translator.app.what_if.attempt_model import GAP
+from paislurm.translator.app.what_if.completion_model import RoleModel
+from paislurm.translator.app.what_if.outcome import answered, events_of, setting_of
 from paislurm.translator.app.what_if.play import Played, play
 from paislurm.translator.errors import UsageError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from paislurm.translator.exit_codes.table import BEHAVIOURS, SiteRow
-from paislurm.translator.state.records import (
+from paislurm.translator.state.journal_records import (
     Cancelled,
     Changed,
     Created,

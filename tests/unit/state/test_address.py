@@ -8,12 +8,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from paislurm.translator.app.submit import place
-from paislurm.translator.app.submit.place import STALLED_SECONDS, undo
+from paislurm.translator.app.submit import new_folder
+from paislurm.translator.app.submit.new_folder import STALLED_SECONDS, undo
 from paislurm.translator.state.address import Address, keep_number, newest, parse
+from paislurm.translator.state.folder_removal import hide
 from paislurm.translator.state.job_folder import JobFolder, Store
 from paislurm.translator.state.publish import publish, stage
-from paislurm.translator.state.removal import hide
 
 from ..monitor.jobs import CREATED, INTENT, job_folder
 
@@ -118,10 +118,10 @@ def test_the_path_of_a_submit_that_is_undone_meanwhile_is_the_free_one(
         undo(folder, 0)
         raise FileNotFoundError
 
-    monkeypatch.setattr(place, "refresh", undone)
+    monkeypatch.setattr(new_folder, "refresh", undone)
     store = Store(tmp_path)
     job_folder(store.jobs, CREATED, name="alice~demo")
-    assert place.place_for(Mock(store=store), "alice~demo").folder.name == "alice~demo"
+    assert new_folder.place_for(Mock(store=store), "alice~demo").folder.name == "alice~demo"
 
 
 @pytest.mark.parametrize("meanwhile", ["another has it", "it was removed", "it was removed, and the next one has come"])

@@ -14,7 +14,7 @@ from paislurm.translator.state import ended_jobs
 from paislurm.translator.state.ended_jobs import FILE
 from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import Living, Store
-from paislurm.translator.state.records import Created, Ended, JobRole, Submitted, dump
+from paislurm.translator.state.journal_records import Created, Ended, JobRole, Submitted, dump
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.state import history as history_module
 from paislurm.translator.state.history import History, history
-from paislurm.translator.state.records import Cancelled, Intent, Notified, Observed, Retry
+from paislurm.translator.state.journal_records import Cancelled, Intent, Notified, Observed, Retry
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, ROLES, SUBMITTED
 

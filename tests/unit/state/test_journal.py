@@ -24,7 +24,7 @@ from paislurm.translator.state.journal import (
     read,
     read_last,
 )
-from paislurm.translator.state.records import Cancelled, Changed, Notified, Observed, dump, parse
+from paislurm.translator.state.journal_records import Cancelled, Changed, Notified, Observed, dump, parse
 from tests.children import child
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED
@@ -33,7 +33,7 @@ from .any_record import any_record
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
+from paislurm.translator.state.journal_records import Cancelled, Created, dump, parse
 from paislurm.translator.state.parsed import CorruptDataError
-from paislurm.translator.state.records import Cancelled, Created, dump, parse
 
 from ..monitor.jobs import CREATED, ENDED, NOW, SUBMITTED
 from .any_record import any_record
 
 if TYPE_CHECKING:
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 
 @given(any_record)

@@ -93,7 +93,7 @@ def load_source(session: Session, source: Source) -> Job:
 def _secrets_of(source: Source) -> Mapping[str, Value]:
     if not source.secrets:
         return {}
-    from .secrets import read_secrets
+    from .secret_files import read_secrets
 
     return read_secrets(source.secrets)
 

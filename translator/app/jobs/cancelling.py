@@ -19,7 +19,7 @@ from ...monitor.poll import open_job
 from ...monitor.reconcile import is_unknown
 from ...monitor.transition import abandoned
 from ...plural import attempt_name
-from ...state.records import Cancelled
+from ...state.journal_records import Cancelled
 from ...terminal_text import one_line
 from ...view.line import JobLine
 from ...view.reasons import reason

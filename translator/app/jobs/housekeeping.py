@@ -12,10 +12,10 @@ from ...errors import PaislurmError
 from ...files.private import make_private, touch
 from ...files.shared_files import time_written
 from ...monitor.poll import open_job
-from ...state.removal import finish_removals
+from ...state.folder_removal import finish_removals
 from ...state.tidy import is_tidy, tidy
 from .refresh import is_own
-from .removal import ended_at, remove_job
+from .removing import ended_at, remove_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

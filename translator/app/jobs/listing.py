@@ -12,8 +12,8 @@ from ...folded_names import by_numbers
 from ...monitor.job_status import JobStatus
 from ...monitor.poll import open_job
 from ...state.address import newest
+from ...state.folder_removal import room_taken
 from ...state.history import History
-from ...state.removal import room_taken
 from ...times import aware
 from ...view.line import JobLine
 from ...view.reasons import reason
@@ -131,7 +131,7 @@ def with_run(found: Sequence[JobLine]) -> list[JobLine]:
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
-    from ..results.number import Question, numbers, question
+    from ..log_reading import Question, numbers, question
 
     def one(line: JobLine) -> tuple[JobLine, Question | None]:
         with suppress(OSError):

@@ -15,9 +15,9 @@ from ...monitor.job_files import needs_answer
 from ...state.job_folder import JobFolder
 from ...state.result import read_stall
 from ...terminal_text import escape_control
+from ..failed_task import failure_of
 from ..job_view import job_view
-from ..results.failed_task import failure_of
-from ..results.reading import fetch, final_lines, log_end, run_folder_with_logs
+from ..log_reading import fetch, final_lines, log_end, run_folder_with_logs
 from ..task_facts import usages_of
 from .job_sites import JobSites
 from .listing import lines
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...monitor.facts import View
-    from ...state.records import JobRole
-    from ...view.job import JobView
+    from ...state.journal_records import JobRole
+    from ...view.jobs import JobView
     from ...view.line import JobLine
     from ...view.task import TaskView, Usage
     from ..session import Session

@@ -21,7 +21,7 @@ from ...monitor.job_status import JobStatus, tells_all
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...state.history import History
-from ...state.records import Ended
+from ...state.journal_records import Ended
 from ...state.tidy import is_tidy, tidy
 from ...view.reasons import reason
 from ..nodes import ledger

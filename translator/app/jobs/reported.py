@@ -12,9 +12,9 @@ from msgspec import Struct
 from ...exit_codes.table import ExitTable
 from ...files.names import STEPS
 from ...files.shared_files import time_written
-from ...monitor.failure import usual_advice
+from ...monitor.explained_waits import REASON_SECONDS
+from ...monitor.job_failure import usual_advice
 from ...monitor.job_files import reports_of
-from ...monitor.waits import REASON_SECONDS
 from ...plural import attempt_name, counted
 from ...terminal_text import one_line
 from ...times import format_time, time_of_day
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...exit_codes.advice import Advice
     from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ...state.records import Retry
+    from ...state.journal_records import Retry
     from ...view.task import TaskView
     from ...view.waits import Wait
     from ..session import Session

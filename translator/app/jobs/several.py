@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..failed_task import failure_of
 from ..job_view import job_line, job_views
-from ..results.failed_task import failure_of
 from .refresh import say_doubts, views_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...monitor.facts import View
     from ...view.cost import AttemptUse
     from ...view.failure import JobFailure
-    from ...view.job import JobView
+    from ...view.jobs import JobView
     from ...view.task import TaskView, Usage
     from ..session import Session
     from .selecting import Selected

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
 from ...files.names import STEPS
 from ...files.shared_files import time_written
+from ...monitor.explained_waits import waits_by_journal
 from ...monitor.job_files import needs_answer
 from ...monitor.poll import open_job
 from ...monitor.reconcile import needs_user
-from ...monitor.waits import waits_by_journal
 from ...plural import some_of, verb
 from ..job_view import job_view
-from ..results.reading import Fetcher
+from ..log_reading import Fetcher
 from .job_sites import JobSites
 from .polling import BY_A_PERSON
 from .refresh import monitor_lock, refresh
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ...monitor.facts import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ...state.records import JobRole
-    from ...view.job import JobView
+    from ...state.journal_records import JobRole
+    from ...view.jobs import JobView
     from ..session import Session
 
 FIRST_TICK, TICK, EAGER = 0.05, 0.5, 40

@@ -11,7 +11,7 @@ from paislurm.backends.slurm.steps import srun_beside
 from ...shipped import shipped_text
 from ..task_facts import running_roles
 from ..tasks.attaching import call_of_task, run_beside
-from ..what_if.explain import answered
+from ..what_if.outcome import answered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def provoke(session: Session, compiled: Compiled, view: View, fault: Fault) -> s
     """Provoke a fault in the running attempt of a job; return why that failed, or ""."""
     known = view.history
     if known.backend == LOCAL and fault in ("term", "node"):
-        from paislurm.backends.local.job import lose_node, shut_down
+        from paislurm.backends.local.local_job import lose_node, shut_down
 
         (shut_down if fault == "term" else lose_node)(session.store.home.absolute() / LOCAL / known.job_id)
         return ""

@@ -14,9 +14,9 @@ from paislurm.backends.slurm.steps import accounted_usages, allocations, sacct_s
 
 from ...errors import BackendError
 from ...files.names import JOB_FILE
+from ...state.journal_records import Submitted
 from ...state.kept_script import HEAD, split
-from ...state.records import Submitted
-from ..results.reading import log_end
+from ..log_reading import log_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ...state.records import Record
+    from ...state.journal_records import Record
     from ..session import Session
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...errors import BackendError
 from ...monitor.job_files import result_of
 from ...report.attempt_use import attempt_uses
-from ...report.build import DETAILED, AttemptFiles, JobEvidence, attempt_entries
+from ...report.from_evidence import DETAILED, AttemptFiles, JobEvidence, attempt_entries
 from ...report.model import JobReport, Tail
 from ...state.journal import read
 from ...state.kept_plan import KeptPlan, kept_plan
@@ -21,8 +21,8 @@ from ...terminal_text import one_line
 from ...view.cost import job_cost
 from ..job_view import job_view
 from ..jobs.refresh import views_of
+from ..log_reading import fetch, final_lines, log_end, run_folder_with_logs
 from ..paths import write_output
-from ..results.reading import fetch, final_lines, log_end, run_folder_with_logs
 from .evidence import Accounts, OfJob, accounts, parameters_of, submitted_files
 
 if TYPE_CHECKING:

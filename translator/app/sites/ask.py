@@ -20,7 +20,7 @@ from ...site.containers import PROGRAMS
 from ...site.detection.answers import Answers
 from ...site.detection.config import slurm_config
 from ...site.detection.detect import detect
-from ...site.detection.nodes import nodes
+from ...site.detection.node_shapes import nodes
 from ...site.detection.probe import SYSFS
 
 if TYPE_CHECKING:

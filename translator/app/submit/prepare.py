@@ -16,7 +16,7 @@ from ...errors import ABOUT_THE_SITE, BackendError, PaislurmError, PlanError, Pr
 from ...planning.growth import growth_of
 from ...state.changes import MEMORY, TIME
 from ...state.history import History
-from ...state.records import RetryPolicy
+from ...state.journal_records import RetryPolicy
 from ..input.job_input import compile_source, name_errors, read_source, site_of
 from ..input.local_checks import code_size_errors
 from ..input.submit_host import installed_version, is_of_today, with_shell_options
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from ...errors import Diagnostic
     from ...pipeline import Compiled
-    from ...planning.plan import Plan
+    from ...planning.job_plan import Plan
     from ...site.profile import Site
-    from ...state.records import Dependency
+    from ...state.journal_records import Dependency
     from ..input.source import Source
     from ..session import Session
 

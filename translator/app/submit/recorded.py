@@ -19,17 +19,17 @@ from ...files.names import PLAN
 from ...rendering.runtime_bundle import SEAL
 from ...state.kept_script import read_script
 from ...state.run_record import HIDDEN
-from ..document import plain
 from ..input.job_input import compile_source, shown_name
 from ..input.source import STDIN, Source
 from ..input.submit_host import installed_version
+from ..json_documents import plain
 from ..paths import check_own
 from ..sites.find import profile_option, read_at_most
 from .recording import file_again, profiles_of
 
 if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
-    from ...state.records import Created
+    from ...state.journal_records import Created
     from ...state.run_record import RunRecord
     from ..session import Session
 

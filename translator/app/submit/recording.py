@@ -17,7 +17,7 @@ from ...files.names import JOB_FILE
 from ...protocol.overrides import value_of
 from ...reading.read import read
 from ...state.run_record import HIDDEN, FileDigest, RunRecord
-from ..input.secrets import secret_texts
+from ..input.secret_files import secret_texts
 from ..input.source import STDIN
 from ..sites.find import profile_files, read_at_most
 

@@ -22,14 +22,14 @@ from ...plural import counted, verb
 from ...state.address import newest, parse
 from ...state.job_folder import JobFolder
 from ...state.parsed import parse_int
-from ..input.secrets import kept_text
+from ..input.secret_files import kept_text
 from ..input.source import Source
 from ..jobs.refresh import refresh_all
 from ..jobs.selecting import jobs_of_group
-from .place import place_for
+from .new_folder import place_for
 from .prepare import prepare
-from .result import EndedSubmission, Submitted, SubmittedJob
-from .submit import described, leave_behind, say_next, take
+from .submission import EndedSubmission, Submitted, SubmittedJob
+from .submitting import described, leave_behind, say_next, take
 from .sweep_values import points
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from ...monitor.facts import View
     from ...state.history import History
-    from ...state.records import Dependency
-    from ...view.job import JobView
+    from ...state.journal_records import Dependency
+    from ...view.jobs import JobView
     from ..session import Session
-    from .place import Place
+    from .new_folder import Place
     from .prepare import Prepared
     from .sweep_values import Point
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ...monitor.facts import View
     from ...state.history import History
-    from ...state.records import JobRole
+    from ...state.journal_records import JobRole
     from ...view.task import TaskView, WebPage
     from ..session import Session
 
@@ -77,7 +77,7 @@ def run_in_task(session: Session, job: str, task: str = "", command: Sequence[st
 def run_beside(session: Session, known: History, argv: Sequence[str]) -> Completed:
     """Run a program that reaches tasks of a job, by srun or its stand-in, and return its result."""
     if known.backend == LOCAL:
-        from paislurm.backends.local.job import called_environment
+        from paislurm.backends.local.local_job import called_environment
 
         folder = (session.store.home / LOCAL / known.job_id).absolute()
         return session.runner.run(argv, env=called_environment(session.environment, folder), timeout=SECONDS)

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...pipeline import Compiled
-    from ...view.job import JobView
+    from ...view.jobs import JobView
     from ..jobs.cancelling import CancelledJob
     from ..jobs.logs.selection import Stream
-    from ..submit.result import Submitted
+    from ..submit.submission import Submitted
 
 
 @dataclass(frozen=True, kw_only=True)

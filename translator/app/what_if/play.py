@@ -18,9 +18,9 @@ from ...monitor.transition import retry_decision, transition
 from ...monitor.verdict import NO_ROOM, verdict
 from ...state.history import apply, history
 from ...state.job_folder import JobFolder
-from ...state.records import Cancelled, Intent, Retry, Submitted
-from .attempt import Attempt
-from .completion import Decision
+from ...state.journal_records import Cancelled, Intent, Retry, Submitted
+from .attempt_model import Attempt
+from .completion_model import Decision
 from .scenario import fault
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from ...monitor.job_status import JobStatus
     from ...monitor.retry import AttemptEnd, RetryAfter, StopRetrying
     from ...pipeline import Compiled
-    from ...planning.plan import TimePlan
+    from ...planning.job_plan import TimePlan
     from ...state.history import History
-    from ...state.records import Created
+    from ...state.journal_records import Created
     from ...state.result import Result
-    from .attempt import JobModel, TaskEnd
+    from .attempt_model import JobModel, TaskEnd
     from .scenario import Event, Task
 
 START = 1_000_000

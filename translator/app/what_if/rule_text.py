@@ -16,7 +16,7 @@ from .answer import ScenarioEvent, TaskEnding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .attempt import Attempt, TaskEnd
+    from .attempt_model import Attempt, TaskEnd
     from .play import Played, Setting
     from .scenario import Event
 

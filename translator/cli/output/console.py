@@ -90,21 +90,21 @@ def raw_output() -> IO[bytes] | EscapingStream:
 
 def print_json(result: Struct) -> None:
     """Print a result as a JSON document."""
-    from ...app.document import document_text
+    from ...app.json_documents import document_text
 
     click.echo(document_text(result))
 
 
 def print_json_line(result: Struct) -> None:
     """Print a result as JSON on one line."""
-    from ...app.document import document_text
+    from ...app.json_documents import document_text
 
     click.echo(document_text(result, indent=None))
 
 
 def print_error(error: str, diagnostics: Iterable[Diagnostic], status: int) -> None:
     """Print an error and the exit status as JSON, on one line because `watch` prints lines."""
-    from ...app.document import CommandError
+    from ...app.json_documents import CommandError
 
     print_json_line(CommandError(error=error, exit_status=status, diagnostics=tuple(diagnostics)))
 

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Any
 from paislurm import JobPlacement, Plan, Verified
 
 from ...app.checking import CheckedFiles, CheckedJob, Converted
-from ...app.document import DIALECT, CommandError, json_schema
-from ...app.estimate.estimate import LayoutStarts, StartEstimate
 from ...app.exit_meaning import ExitMeaning
 from ...app.jobs.cancelling import CancelledJob, CancelledJobs
 from ...app.jobs.logs.targets import LogFiles
-from ...app.jobs.removal import Removal
+from ...app.jobs.removing import Removal
+from ...app.jobs.updating import UpdatedJob, UpdatedJobs
+from ...app.json_documents import DIALECT, CommandError, json_schema
 from ...app.monitor_run import SlurmCalls, Worked
 from ...app.nodes import NodeList
 from ...app.rehearsal.resuming import Rehearsals
 from ...app.reports.gather import WrittenReport
 from ...app.scripts import ExplainedScript, Runtime, ScriptFile
-from ...app.sites.check import CheckedJobs, CheckedProfile
+from ...app.sites.checked import CheckedJobs, CheckedProfile
 from ...app.sites.detecting import DetectedSite, SiteInForce
+from ...app.submit.forecast import LayoutStarts, StartEstimate
 from ...app.submit.recorded import Differences
-from ...app.submit.result import EndedSubmission, SubmittedJob
+from ...app.submit.submission import EndedSubmission, SubmittedJob
 from ...app.submit.sweep import EndedSweep, SubmittedSweep
 from ...app.tasks.attaching import TaskCall
-from ...app.tasks.port_forward import PortForward
-from ...app.update import UpdatedJob, UpdatedJobs
+from ...app.tasks.port_forwarding import PortForward
 from ...app.what_if.answer import ScenarioAnswer
-from ...view.job import Jobs, JobView
+from ...view.jobs import Jobs, JobView
 from ...view.line import JobLine, Listing
-from ..shell.completion import ShellCompletion
+from ..shell.shells import ShellCompletion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

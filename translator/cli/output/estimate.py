@@ -11,7 +11,7 @@ LOCAL = "local"
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...app.estimate.estimate import LayoutStart, StartEstimate
+    from ...app.submit.forecast import LayoutStart, StartEstimate
 
 
 def print_estimate(found: StartEstimate) -> None:

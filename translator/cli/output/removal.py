@@ -14,7 +14,7 @@ from .console import is_terminal, log, print_result
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from ...app.jobs.removal import Removed
+    from ...app.jobs.removing import Removed
 
 
 def is_sure(names: Sequence[str], *, by_name: bool, yes: bool) -> bool:

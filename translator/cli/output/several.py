@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...plural import counted, some_of
 from ...terminal_text import one_line
 from ...view.failure import cause_text, failure_key, failure_text
-from ...view.job import Jobs
+from ...view.jobs import Jobs
 from ...view.states import counts_text
 from .console import is_terminal, log, print_json, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted, short_name
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...app.jobs.several import PolledJobs
     from ...app.session import Session
     from ...view.failure import JobFailure
-    from ...view.job import JobView
+    from ...view.jobs import JobView
     from ...view.line import JobLine
     from .task_table import TaskFilter
 

@@ -15,7 +15,7 @@ from .tables import print_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ...view.job import JobView
+    from ...view.jobs import JobView
     from ...view.task import TaskView, WebPage
 
 

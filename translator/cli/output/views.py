@@ -16,7 +16,7 @@ from .task_table import COLUMNS, TaskFilter, print_places, task_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...view.job import JobView
+    from ...view.jobs import JobView
     from ...view.parts import AttemptView, RoleTasks
     from ...view.task import TaskView
 

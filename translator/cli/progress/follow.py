@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ...app.jobs.logs.selection import LogSelection
     from ...app.jobs.logs.targets import Target
     from ...app.session import Session
-    from ...app.use_cases.base import JobFolder
-    from ...view.job import JobView
+    from ...app.use_cases.use_cases import JobFolder
+    from ...view.jobs import JobView
 
 
 def print_once(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from ...app.session import Session
-    from ...app.use_cases.base import JobFolder
-    from ...view.job import JobView
+    from ...app.use_cases.use_cases import JobFolder
+    from ...view.jobs import JobView
 
 TICKS = 4
 """The number of ticks for each reading of a job's progress."""

@@ -14,7 +14,7 @@ from .shown import ShownProgress, log_ends
 if TYPE_CHECKING:
     from ...app.input.source import Source
     from ...app.session import Session
-    from ...app.submit.result import Submitted
+    from ...app.submit.submission import Submitted
     from ...app.submit.sweep import Sweep
     from ..submit_options import SubmitOptions
 

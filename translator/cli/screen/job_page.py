@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ...app.jobs.live import Tail
     from ...app.session import Session
-    from ...view.job import JobView
+    from ...view.jobs import JobView
     from ...view.task import TaskView
     from .paint import Brush, Piece
     from .state import State, World

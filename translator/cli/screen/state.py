@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...app.jobs.reported import Progress
-    from ...view.job import JobView
+    from ...view.jobs import JobView
     from ...view.line import JobLine
     from ...view.task import TaskView, Usage
 

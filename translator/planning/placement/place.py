@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...job import Job, Resources
     from ...site.profile import Site
-    from ..plan import Component, Plan, RolePlan
+    from ..job_plan import Component, Plan, RolePlan
     from ..slurm.request import Asked
 
 

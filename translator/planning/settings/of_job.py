@@ -16,7 +16,7 @@ from .setting import Row
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from ..plan import Plan
+    from ..job_plan import Plan
     from .setting import Setting
 
 _SITE = Site.of()

@@ -13,8 +13,8 @@ from ..preflight import preflight_words
 from .setting import Row
 
 if TYPE_CHECKING:
+    from ..job_plan import Plan, RolePlan
     from ..layout.layout import Placement
-    from ..plan import Plan, RolePlan
     from .setting import Setting
 
 _WHOLE_CORES = SlurmVersion(24, 11, 0)

@@ -8,9 +8,9 @@ from ...site.slurm_version import slurm_version
 from ...slurm_options import PASS_THROUGH
 from ...times import slurm_time
 from ..infiniband import infiniband_gres, infiniband_of, infiniband_options, joined_constraint
+from ..job_plan import Component
 from ..layout.capacity import ceil_div
 from ..limits import requeues, time_plan
-from ..plan import Component
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

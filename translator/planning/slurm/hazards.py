@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic
 from ...shipped import shipped_table
 from ...site.slurm_version import SlurmVersion, slurm_version
-from ..plan import Hazard, SlurmPlan
+from ..job_plan import Hazard, SlurmPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ...job import Job
     from ...site.partitions import Partition
     from ...site.profile import Site
+    from ..job_plan import Concern
     from ..layout.layout import LayoutKind
-    from ..plan import Concern
     from .request import Request
 
 

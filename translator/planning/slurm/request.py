@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...site.partitions import Partition, Shape
     from ...site.profile import Site, VirtualCluster
     from ..images import ImagePlan
-    from ..plan import Hazard, Mount
+    from ..job_plan import Hazard, Mount
     from .target import SlurmTarget
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ...slurm_options import is_plain
 from ...validation.strict_model import MAX_INT
 from ..partitions import Account, Amounts, Qos
-from .nodes import counted, time_limit
+from .node_shapes import counted, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from ...slurm_options import is_plain
 from .accounts import Accounts, accounts
 from .config import SlurmConfig, free_ports, mpi_plugins, port_range, records, slurm_config
-from .nodes import Node, PartitionRecord, nodes, partition_records
+from .node_shapes import Node, PartitionRecord, nodes, partition_records
 from .probe import SYSFS, Probe, probe
 
 if TYPE_CHECKING:

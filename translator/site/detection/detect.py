@@ -10,7 +10,7 @@ from ..devices import Gpus
 from ..profile import Address, Ports, Site, Times, VirtualCluster
 from .accounts import Accounts
 from .answers import Detection, parse
-from .nodes import with_nodes
+from .node_shapes import with_nodes
 from .remarks import gaps, remarks
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from ...plural import counted, verb
 from ..containers import PROGRAMS
 from .answers import Gap
-from .nodes import GPU
+from .node_shapes import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ..profile import Site
     from .answers import Answers, Parsed
-    from .nodes import Node
+    from .node_shapes import Node
     from .probe import Probe
 
 

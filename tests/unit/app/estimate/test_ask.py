@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.commands import sbatch_test_only, sinfo_partitions, submits_retry
-from paislurm.translator.app.estimate.start import Start, as_of_submit, ask_start, start_of
+from paislurm.backends.slurm.expected_start import Start, as_of_submit, ask_start, start_of
 from paislurm.translator.errors import RejectedError, UnreachableError
 
 from ...backends.recording import Recording, Replay, read

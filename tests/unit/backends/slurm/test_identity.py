@@ -11,8 +11,8 @@ from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.identity import is_attempt
+from paislurm.backends.slurm.job_states import observation
 from paislurm.backends.slurm.output import accounting_rows, queue_rows
-from paislurm.backends.slurm.states import observation
 
 from ..recording import Recording, Replay
 

@@ -9,8 +9,8 @@ import pytest
 from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.batch_script import components, seconds
 from paislurm.backends.slurm.commands import sbatch
+from paislurm.backends.slurm.job_states import CAUSES, MAX_REASON, STATES, Phase, by_job, normalize, observation, phase
 from paislurm.backends.slurm.output import Row, accounting_rows, queue_rows, submitted_ids
-from paislurm.backends.slurm.states import CAUSES, MAX_REASON, STATES, Phase, by_job, normalize, observation, phase
 from paislurm.translator.errors import UnreachableError
 
 ACCOUNTS = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason\n"

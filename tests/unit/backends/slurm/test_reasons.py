@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.backends.slurm.reasons import explained
+from paislurm.backends.slurm.pending_reasons import explained
 
 THINGS = ("BB", "Billing", "Energy", "GRES", "License", "Mem", "Node", "Unknown")
 WORDS = """

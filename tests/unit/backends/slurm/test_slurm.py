@@ -13,8 +13,8 @@ from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.runner import Completed, LocalRunner, forbidden
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
+from paislurm.backends.slurm.job_states import FORGOTTEN
 from paislurm.backends.slurm.refusals import failure
-from paislurm.backends.slurm.states import FORGOTTEN
 from paislurm.translator.errors import BackendError, RejectedError, ThrottledError, UnreachableError
 
 from ..recording import Recording, Replay, Says, read, submission

@@ -14,7 +14,7 @@ from paislurm.backends.base import JobId, RunFolder, Submission
 from paislurm.backends.ssh import backend as module
 from paislurm.backends.ssh.backend import SshBackend
 from paislurm.backends.ssh.remote_files import Removals
-from paislurm.backends.ssh.runner import remote_script
+from paislurm.backends.ssh.ssh_runner import remote_script
 from paislurm.backends.ssh.transport import parse_address
 from paislurm.translator.errors import RejectedError
 from tests.unit.backends.ssh.here import Here

@@ -15,6 +15,7 @@ import pytest
 from paislurm.backends import bounded_run
 from paislurm.backends.base import JobId, RunFolder, Submission
 from paislurm.backends.runner import LocalRunner
+from paislurm.backends.slurm.expected_start import ask_start
 from paislurm.backends.ssh import backend as ssh
 from paislurm.backends.ssh import fabric_transport
 from paislurm.backends.ssh.backend import SshBackend
@@ -22,7 +23,6 @@ from paislurm.backends.ssh.mirrored import mirrored
 from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.remote_files import Removals
 from paislurm.backends.ssh.transport import Address
-from paislurm.translator.app.estimate.start import ask_start
 from paislurm.translator.app.sites.ask import ask, machine_of
 from paislurm.translator.app.task_facts import usages_of_steps
 from paislurm.translator.errors import BackendError, RejectedError, UnreachableError

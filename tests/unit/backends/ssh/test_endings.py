@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paislurm.backends.ssh.mirrored import Brought
-    from paislurm.backends.ssh.runner import SshRunner
+    from paislurm.backends.ssh.ssh_runner import SshRunner
 
 HOST = Address(host="login1")
 TAG = "paislurm-1a2b"

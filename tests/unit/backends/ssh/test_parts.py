@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paramiko import ECDSAKey, SSHClient
 
-from paislurm.backends.ssh import errors, fabric_transport, openssh
+from paislurm.backends.ssh import fabric_transport, faults, openssh
 from paislurm.backends.ssh.news import GarbledError, NewsRequest, answer
 from paislurm.backends.ssh.openssh import fingerprint
 from paislurm.backends.ssh.remote_files import Removals
-from paislurm.backends.ssh.runner import attached, outcome, request
+from paislurm.backends.ssh.ssh_runner import attached, outcome, request
 from paislurm.backends.ssh.transport import parse_address
 from paislurm.translator.errors import UnreachableError, UsageError
 
@@ -133,10 +133,10 @@ def test_an_answer_is_split_into_chunks() -> None:
     ],
 )  # fmt: skip
 def test_ssh_errors_have_codes(words: str, code: str) -> None:
-    error = errors.of_words(LOGIN, words, command="ssh -fNM login1")
+    error = faults.of_words(LOGIN, words, command="ssh -fNM login1")
     assert error is not None
     assert error.diagnostics[0].code == code
-    assert errors.of_words(LOGIN, "client_loop: send disconnect: Broken pipe", command="") is None
+    assert faults.of_words(LOGIN, "client_loop: send disconnect: Broken pipe", command="") is None
 
 
 def test_fingerprints_equal_those_of_ssh_keygen(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.bounded_run import run_bounded
-from paislurm.backends.ssh import runner
-from paislurm.backends.ssh.runner import SshRunner
+from paislurm.backends.ssh import ssh_runner
+from paislurm.backends.ssh.ssh_runner import SshRunner
 from paislurm.backends.ssh.transport import Address
 from paislurm.translator.errors import UnreachableError
 
@@ -72,7 +72,7 @@ BEFORE, PROFILES = "~/.bashrc", "~/.bash_profile"
 def test_a_start_file_that_takes_the_shell_is_named_within_ten_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, told: str
 ) -> None:
-    monkeypatch.setattr(runner, "_SHELL_SECONDS", 3.0)
+    monkeypatch.setattr(ssh_runner, "_SHELL_SECONDS", 3.0)
     login = LoggedIn(tmp_path)
     login.shell = {".zshenv": "zsh", ".config/fish/config.fish": "fish"}.get(file, "bash")
     if shutil.which(login.shell) is None:

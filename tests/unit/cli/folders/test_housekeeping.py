@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from paislurm.translator.app.jobs.housekeeping import DAY, HOUR, REMOVED, TIDIED, tidy_up
 from paislurm.translator.app.session import Session, user_name
-from paislurm.translator.state import removal
+from paislurm.translator.state import folder_removal
+from paislurm.translator.state.folder_removal import HIDDEN
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_script import read_script
-from paislurm.translator.state.removal import HIDDEN
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, leave_result
@@ -22,7 +22,7 @@ from ...state.tidying.left import SCRIPT, left
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
     from ..running import Runner
 
@@ -99,7 +99,7 @@ def test_a_failed_removal_is_reported_and_other_jobs_are_removed(
     said: list[str] = []
     first, second = job(surroundings, "a", MONTH + 9), job(surroundings, "b", MONTH + 9)
     (tmp_path / "mounts").write_text(f"/dev/sda1 {first.path}/x ext4 rw 0 0\n", encoding="utf-8")
-    monkeypatch.setattr(removal, "MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr(folder_removal, "MOUNTS", tmp_path / "mounts")
     tidy_up(Session(), MONTH, said.append)
     assert (first.path.exists(), second.path.exists()) == (True, False)
     assert said[0] == f"{first.name}: not removed: {first.path}/x is a mount point"

@@ -11,12 +11,12 @@ from unittest.mock import Mock
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.jobs import removal as removing
+from paislurm.translator.app.jobs import removing
 from paislurm.translator.app.session import user_name
 from paislurm.translator.plural import size_text
-from paislurm.translator.state import removal
+from paislurm.translator.state import folder_removal
 from paislurm.translator.state.address import REMOVED
-from paislurm.translator.state.removal import room_taken
+from paislurm.translator.state.folder_removal import room_taken
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result
@@ -214,7 +214,7 @@ def test_unexpected_entries_in_a_folder_are_refused(
     odd: str,
 ) -> None:
     ended("one")
-    real = removal._walk
+    real = folder_removal._walk
 
     def walk(top: str, status: os.stat_result) -> object:
         for path, found in real(top, status):
@@ -223,7 +223,7 @@ def test_unexpected_entries_in_a_folder_are_refused(
                 values[odd] += 1
             yield path, type("Status", (), values)
 
-    monkeypatch.setattr(removal, "_walk", walk)
+    monkeypatch.setattr(folder_removal, "_walk", walk)
     run("remove", "one").ends(4, "E592", "model")
     assert there(surroundings) == {"one"}
 
@@ -235,7 +235,7 @@ def test_a_mount_in_a_folder_is_refused(
     folder = ended("one")
     mounts = tmp_path / "mounts"
     mounts.write_text(f"proc /proc proc rw 0 0\n/dev/sda1 {folder.path}/a\\040b ext4 rw 0 0\n", encoding="utf-8")
-    monkeypatch.setattr(removal, "MOUNTS", mounts)
+    monkeypatch.setattr(folder_removal, "MOUNTS", mounts)
     run("remove", "one").ends(4, f"error E592: {folder.path}/a b is a mount point")
     assert there(surroundings) == {"one"}
 
@@ -248,7 +248,7 @@ def test_an_interrupted_removal_is_completed_by_the_next_one(
     with monkeypatch.context() as patched:
         patched.setattr(removing, "delete", lambda _: False)
         run("remove", "one").ends(0, "could not be deleted yet")
-    assert [name.startswith(removal.HIDDEN) for name in there(surroundings) - {"two"}] == [True]
+    assert [name.startswith(folder_removal.HIDDEN) for name in there(surroundings) - {"two"}] == [True]
     assert "\none " not in run("list", "--all").out
     assert run("remove", "two").code == 0
     assert there(surroundings) == set()

@@ -19,7 +19,7 @@ from paislurm.translator.files.lock import Lock
 from paislurm.translator.files.shared_files import SharedFiles
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, RetryPolicy, Submitted
+from paislurm.translator.state.journal_records import Cancelled, Ended, Intent, Retry, RetryPolicy, Submitted
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task

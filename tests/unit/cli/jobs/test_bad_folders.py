@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Ended, dump
+from paislurm.translator.state.journal_records import Ended, dump
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder, leave_result

@@ -11,7 +11,7 @@ import pytest
 
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import Changed, Observed, dump
+from paislurm.translator.state.journal_records import Changed, Observed, dump
 from tests.clock import clock
 
 from ...monitor.jobs import FAILED, FakeBackend, result, task

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.results.failed_task import command_place
-from paislurm.translator.app.results.reading import last_lines
+from paislurm.translator.app.failed_task import command_place
+from paislurm.translator.app.log_reading import last_lines
 from paislurm.translator.exit_codes.table import exit_codes
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_plan import kept_plan

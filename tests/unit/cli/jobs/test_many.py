@@ -22,7 +22,7 @@ from paislurm.translator.cli.output import job_list
 from paislurm.translator.errors import Diagnostic, FolderError, NotFoundError, RejectedError
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Ended, Record
+from paislurm.translator.state.journal_records import Cancelled, Ended, Record
 from paislurm.translator.times import aware
 from tests.clock import clock
 

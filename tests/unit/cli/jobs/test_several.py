@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.results import failed_task
+from paislurm.translator.app import failed_task
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import several
 from paislurm.translator.cli.output.several import A_FEW, NAMES, READ, REASONS

@@ -13,7 +13,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.app.session import Session
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import Changed
+from paislurm.translator.state.journal_records import Changed
 
 from ...monitor.jobs import (
     CREATED,

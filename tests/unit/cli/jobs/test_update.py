@@ -17,7 +17,7 @@ from paislurm.translator.app.jobs import polling as asking
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Changed, Dependency, Record, Refused, Retry
+from paislurm.translator.state.journal_records import Cancelled, Changed, Dependency, Record, Refused, Retry
 from tests.clock import clock
 
 from ...monitor.jobs import (

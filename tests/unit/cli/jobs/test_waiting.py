@@ -17,7 +17,7 @@ from paislurm.translator.app.jobs.waiting import TICK, Pace
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Ended, Observed
+from paislurm.translator.state.journal_records import Cancelled, Ended, Observed
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, claim, job_folder, leave_result, observed
 from ..running import ME, Runner

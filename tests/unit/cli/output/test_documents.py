@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import fields, replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.document import SCHEMA_VERSION, definitions, document_text, structs
+from paislurm.translator.app.json_documents import SCHEMA_VERSION, definitions, document_text, structs
 from paislurm.translator.app.sites import ask as ask_module
 from paislurm.translator.cli.command_group import COMMANDS as PROGRAM
 from paislurm.translator.cli.output.documents import COMMANDS
@@ -142,7 +142,7 @@ def test_commands_that_no_other_test_calls_with_json_print_their_documents(
     odd = job_file(tmp_path, "partitions: {gone: {}}\n", "odd.yaml")
     batch = job_file(tmp_path, "#!/bin/bash\n#SBATCH --nodes=1\n", "job.sbatch")
     for words in (
-        ("convert", old), ("verify", "--runtime"), ("exec", "--json", "demo", "worker-0", "true"),
+        ("conversion", old), ("verify", "--runtime"), ("exec", "--json", "demo", "worker-0", "true"),
         ("port-forward", "demo", "worker-0", "http"), ("site", "check"), ("site", "check", job),
         ("site", "check", old, batch), ("site", "check", "--site", odd),
     ):  # fmt: skip

@@ -16,7 +16,7 @@ import yaml
 
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.submit import place
+from paislurm.translator.app.submit import new_folder
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.facts import View
@@ -187,7 +187,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.submit import place, submit
+from paislurm.translator.app.submit import new_folder, submitting
 from paislurm.translator.cli.main import main
 
 def killed(*_, **__):
@@ -198,7 +198,7 @@ class Killing:
     submit = observe = find = killed
     version = lambda self: ""
 
-where = {"placing": (place, "publish"), "submitting": (submit, "submit_attempt")}
+where = {"placing": (new_folder, "publish"), "submitting": (submitting, "submit_attempt")}
 setattr(*where[sys.argv[1]], killed)
 Session._new_backend = lambda self, name: Killing()
 main(["submit", sys.argv[2]])
@@ -227,7 +227,7 @@ def test_a_refused_submit_leaves_no_secrets(
     """The folder is out of its name, and cannot be removed any more, as if the process were killed there."""
     slurm.fails = "refuses"
     secrets: list[bool] = []
-    discard = place.remove_tree
+    discard = new_folder.remove_tree
 
     def remove(path: Path) -> None:
         if path == demo.secrets:
@@ -235,6 +235,6 @@ def test_a_refused_submit_leaves_no_secrets(
         else:
             secrets.append((path / "secrets").exists())
 
-    monkeypatch.setattr(place, "remove_tree", remove)
+    monkeypatch.setattr(new_folder, "remove_tree", remove)
     assert run("submit", job_file(tmp_path, USING)).code != 0
     assert (secrets, containing(VALUE, demo.path.parent)) == ([False], [])

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit import recorded as again_module
-from paislurm.translator.app.submit.submit import SUBMIT_DIR
+from paislurm.translator.app.submit.submitting import SUBMIT_DIR
 from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import FakeBackend, job_folder

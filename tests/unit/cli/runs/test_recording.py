@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from paislurm import __version__
 from paislurm.translator.app.session import user_name
 from paislurm.translator.app.submit.recording import MIN_HIDDEN, absolute_path, masking
-from paislurm.translator.state.records import dump, parse
+from paislurm.translator.state.journal_records import dump, parse
 from paislurm.translator.state.run_record import HIDDEN, FileDigest, RunRecord, parameter
 
 from ...monitor.jobs import CREATED, INTENT, job_folder

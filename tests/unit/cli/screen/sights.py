@@ -11,7 +11,7 @@ from paislurm.translator.app.jobs.reported import Progress
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.screen.state import World
 from paislurm.translator.times import aware
-from paislurm.translator.view.job import JobView
+from paislurm.translator.view.jobs import JobView
 from paislurm.translator.view.line import JobLine
 from paislurm.translator.view.task import TaskView
 

@@ -22,7 +22,7 @@ from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.polling.shared_results import PollResult
 from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import JobRole
+from paislurm.translator.state.journal_records import JobRole
 from paislurm.translator.view.reasons import said
 from tests.cluster.processes import wait_until
 

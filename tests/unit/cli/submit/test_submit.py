@@ -15,7 +15,7 @@ from paislurm.backends.base import Accepted, JobId
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Created, Intent, Submitted
+from paislurm.translator.state.journal_records import Created, Intent, Submitted
 
 from ...monitor.jobs import FakeBackend, observed
 from ..running import JOB, everything, finish

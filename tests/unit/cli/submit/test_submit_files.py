@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from paislurm.translator.app.submit import place
+from paislurm.translator.app.submit import new_folder
 from paislurm.translator.files.lock import Lock
 from paislurm.translator.files.shared_files import SharedFiles
 from paislurm.translator.state.job_folder import JobFolder
@@ -64,8 +64,8 @@ def test_the_end_of_the_old_job_is_recorded_before_the_new_folder_has_its_name(
     """Also while another process has the monitor's lock: it could judge by later evidence, and retry the old job."""
     run("submit", job)
     finish(demo, slurm)
-    publish, recorded = place.publish, []
-    monkeypatch.setattr(place, "publish", lambda *words: recorded.append(demo.history().ended) or publish(*words))
+    publish, recorded = new_folder.publish, []
+    monkeypatch.setattr(new_folder, "publish", lambda *words: recorded.append(demo.history().ended) or publish(*words))
     with Lock(SharedFiles(demo.path.parent.parent / "monitor")).taken() as mine:
         assert (mine, demo.history().ended) == (True, None)
         assert run("submit", job).code == 0
@@ -119,7 +119,7 @@ def test_a_full_disk_restores_the_finished_job(
     finish(demo, slurm)
     run("status", "demo")
     before = everything(demo.path.parent)
-    monkeypatch.setattr(place, "publish", Mock(side_effect=OSError(122, "Disk quota exceeded", "somewhere")))
+    monkeypatch.setattr(new_folder, "publish", Mock(side_effect=OSError(122, "Disk quota exceeded", "somewhere")))
     assert (run("submit", job).code, everything(demo.path.parent)) == (4, before)
 
 

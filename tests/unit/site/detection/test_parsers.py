@@ -15,7 +15,7 @@ from paislurm.translator.site.detection.config import (
     records,
     slurm_config,
 )
-from paislurm.translator.site.detection.nodes import Gres, gres, nodes, partition_records, with_nodes
+from paislurm.translator.site.detection.node_shapes import Gres, gres, nodes, partition_records, with_nodes
 from paislurm.translator.site.partitions import Account, Amounts, Qos, Shape
 from paislurm.translator.site.profile import Ports, Scheduler
 

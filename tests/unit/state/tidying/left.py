@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 LATER = ENDED.happened_at + TIDY_AFTER
 BODY = b"echo runtime\n" * 1000

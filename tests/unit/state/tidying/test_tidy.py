@@ -16,8 +16,8 @@ from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state import kept_script
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
+from paislurm.translator.state.journal_records import Retry
 from paislurm.translator.state.kept_script import read_script, split
-from paislurm.translator.state.records import Retry
 from paislurm.translator.state.result import read_result
 from paislurm.translator.state.tidy import is_tidy, tidy
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.journal_records import Record
 
 TIDY = STAYS | {"attempts/0/job.head": SCRIPT.removesuffix(BODY)}
 """The files of a job that is tidy."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from ....state.task_reports import read_peers
 from ....times import aware
 from ....view.task import TaskView
-from ...results.reading import Fetcher
+from ...log_reading import Fetcher
 from ...task_facts import FEW_PAGES, may_have_pages, web_pages
 from ..refresh import refresh
 from ..waiting import MAX_INTERVAL, known_ends, wait_for_ends
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ....state.job_folder import JobFolder
-    from ....view.job import JobView
+    from ....view.jobs import JobView
     from ...session import Session
     from ..waiting import Progress
     from .selection import LogSelection, Stream

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ....state.history import History
     from ....state.job_folder import JobFolder, Store
-    from ....state.records import JobRole
+    from ....state.journal_records import JobRole
     from ...session import Session
 
 Stream = Literal["stdout", "stderr", "runtime"]

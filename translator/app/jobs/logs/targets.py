@@ -12,14 +12,14 @@ from ....errors import BackendError, NotFoundError
 from ....state.history import History
 from ....state.job_folder import JobFolder
 from ....times import Time, aware
-from ...results.reading import fetch, open_log, run_folder_with_logs, start_of_last_lines, written
+from ...log_reading import fetch, open_log, run_folder_with_logs, start_of_last_lines, written
 from .selection import Stream, attempt_logs, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from ....state.records import JobRole
+    from ....state.journal_records import JobRole
     from ...session import Session
     from .selection import LogSelection
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....state.kept_plan import kept_plan
 from ....state.tidy import is_tidied
-from ...results.reading import open_log, start_of_last_lines, written
+from ...log_reading import open_log, start_of_last_lines, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ....state.job_folder import JobFolder
-    from ....state.records import JobRole
+    from ....state.journal_records import JobRole
     from .selection import Stream
 
 

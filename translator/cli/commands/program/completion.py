@@ -8,7 +8,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import print_file, print_json
-from ...shell.completion import Shell, ShellCompletion, script
+from ...shell.shells import Shell, ShellCompletion, script
 
 
 @click.command(

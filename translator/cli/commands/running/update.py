@@ -58,7 +58,7 @@ def command(
 
     Commands, images, tasks and their resources cannot be changed: change the job file and submit it again.
     """
-    from ....app.update import UpdatedJobs
+    from ....app.jobs.updating import UpdatedJobs
 
     if hold and release:
         raise click.UsageError("--hold cannot be used with --release")

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.logs.selection import chosen
-from paislurm.translator.app.results.reading import start_of_last_lines
+from paislurm.translator.app.log_reading import start_of_last_lines
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import console
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import JobRole
+from paislurm.translator.state.journal_records import JobRole
 from paislurm.translator.times import aware
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
@@ -81,7 +81,7 @@ def test_the_start_of_the_last_lines_is_found(
     data = b"\n".join(lines) + (b"\n" if ended else b"")
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paislurm.translator.app.results.reading.CHUNK", 7)
+        patch.setattr("paislurm.translator.app.log_reading.CHUNK", 7)
         start = start_of_last_lines(path, count, os.geteuid())
     whole = data.split(b"\n")[: -1 if data.endswith(b"\n") else None]
     assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
@@ -183,7 +183,7 @@ def test_characters_split_between_chunks_are_shown_whole(
     run: Runner, folder: JobFolder, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_to(folder, 0, EVIL)
-    monkeypatch.setattr("paislurm.translator.app.results.reading.CHUNK", size)
+    monkeypatch.setattr("paislurm.translator.app.log_reading.CHUNK", size)
     monkeypatch.setattr(console, "is_terminal", lambda _: True)
     assert run("logs", JOB, "worker-0").out == SHOWN
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.results.number import numbers, result_of
+from paislurm.translator.app.log_reading import numbers, result_of
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import JobRole
+from paislurm.translator.state.journal_records import JobRole
 
 from ....monitor.jobs import FakeBackend
 from ....report.made import RUN

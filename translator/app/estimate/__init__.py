@@ -1,1 +1,0 @@
-"""The expected start of a job before its submission."""

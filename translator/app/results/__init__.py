@@ -1,1 +1,0 @@
-"""Results of a job: the last lines of its logs, its result, and the reason of its failure."""
