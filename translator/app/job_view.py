@@ -12,7 +12,6 @@ from paislurm.backends.slurm.job_states import slurms_word
 
 from ..exit_codes.table import ExitTable
 from ..monitor.job_failure import usual_advice
-from ..monitor.times_and_nodes import backend_state, ended_at, expected_start_at, node_list, started_at
 from ..state.address import parse
 from ..state.kept_plan import kept_plan
 from ..state.result import read_lost_nodes, read_stall
@@ -76,10 +75,10 @@ def job_line(view: View, plan: KeptPlan | None = None) -> JobLine:
     """Return the line of a job; `plan` is read if it is not given."""
     return replace(
         line_of_status(view.folder.name, str(view.folder.path), view.history, view.job_status),
-        started_at=aware(started_at(view)),
-        ended_at=aware(ended_at(view)),
-        expected_start_at=aware(expected_start_at(view)),
-        node_list=node_list(view) or None,
+        started_at=aware(view.started_at),
+        ended_at=aware(view.history.ended.ended_at if view.history.ended else None),
+        expected_start_at=aware(view.expected_start_at),
+        node_list=view.node_list or None,
         completed=sum(task.completed for task in view.tasks) if view.tasks and view.history.retry is None else None,
         time_limit=asked_of(view, plan).time_limit,
     )
@@ -140,7 +139,7 @@ def job_view(
         stall=job_stall(view),
         lost_nodes=() if view.job_status.ended else read_lost_nodes(view.folder.lost_nodes(known.attempt)),
         accepted=False if known.is_held_back or known.refused is not None else bool(known.job_id) or None,
-        backend_state=backend_state(view) or None,
+        backend_state=view.backend_state or None,
         backend_reason=(view.observation.reason if view.observation else "") or None,
         backend_reachable=not view.backend_error,
         backend_error=view.backend_error or None,

@@ -1,37 +1,26 @@
-"""What is known of a job, and the facts about its last attempt, from which `verdict` derives its status.
-
-`gather` is the only look at the job's files and at its nodes, once for each verdict.
-"""
+"""What is known of a job, and the facts about its last attempt, from which `verdict` derives its status."""
 
 from __future__ import annotations
 
-import pwd
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from paislurm.backends.base import JobId, Observation
-from paislurm.backends.registry import is_remote
-from paislurm.backends.slurm.job_states import FORGOTTEN, REUSED, Phase, phase
+from paislurm.backends.hostlist import expand
+from paislurm.backends.slurm.job_states import FORGOTTEN, REUSED, Phase, phase, slurms_word
 
-from ..errors import BackendError
 from ..exit_codes.table import ExitTable
+from ..folded_names import folded
 from ..state.history import reasons_of
-from ..state.parsed import parse_int
-from .claim import NO_CLAIM, begun, claim_of, is_claimable, other_runner, own
 from .explained_waits import waits
-from .job_files import reports_of, result_of
-from .job_status import NOT_JUDGED, RESULT_LAG, SCRIPT_ENDED, is_anothers, may_be_lost, settled, tells_all
-from .unbegun import investigated, lost_nodes, may_be_slurms_own
+from .job_status import NOT_JUDGED, RESULT_LAG, SCRIPT_ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from paislurm.backends.base import Backend
+    from collections.abc import Mapping
 
     from ..state.history import History
     from ..state.job_folder import JobFolder
@@ -41,7 +30,6 @@ if TYPE_CHECKING:
     from ..view.task import TaskView
     from ..view.waits import Wait
     from .job_status import JobStatus
-    from .polling.shared_results import PollResult
     from .unbegun import NodeFailure
 
 _SHIPPED = ExitTable()
@@ -185,86 +173,41 @@ class View(Struct, frozen=True, kw_only=True, dict=True):
         latest = self.observation or self.history.observed
         return waits(reasons_of(latest), self.history) if latest else ()
 
+    @property
+    def started_at(self) -> int | None:
+        """When the last attempt started, None if it has not, the time is unknown, or the next one is due."""
+        if self.history.ended is not None:
+            return self.history.ended.started_at
+        if self.history.retry is not None:
+            return None
+        return self.observation.started if self.observation else self.result.started_at if self.result else None
 
-def gather(files: View, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
-    """Add the facts about an attempt in Slurm, once. `tasks` as in `poll_jobs`."""
-    folder, known, result, read_errors = files.folder, files.history, files.result, files.read_errors
-    claim = claim_of(folder, known.attempt) if known.job_id else NO_CLAIM
-    is_claimed = bool(known.job_id) and claim.owner == known.job_id
-    is_asked = bool(known.job_id) and not tells_all(result)
-    polled_at, silence = _polled_at(files, answer, now), answer.error if is_asked else ""
-    seen = own(folder, claim, known, answer.observations.get(JobId(known.job_id))) if is_asked else None
-    age = int(answer.time) - (known.submitted or 0)
-    if age < 0 or (age == 0 and (seen is None or seen.state == FORGOTTEN)):
-        # The answer was about another job with this number.
-        polled_at, seen = 0, None
-    seen = settled(begun(claim, known, seen, polled_at), polled_at) if is_asked else None
-    is_forgotten = seen is not None and seen.state == FORGOTTEN
-    may_be_claimed = seen is None or may_be_lost(seen) or (is_forgotten and not is_anothers(seen))
-    claimable = may_be_claimed and is_claimable(claim, known)
-    seen = seen if is_forgotten or not claimable else None
-    is_lost = is_forgotten or (seen is None and result is None and bool(polled_at))
-    if result is None and seen is not None and seen.final:
-        result, read_errors = result_of(folder, known.attempt, late=True)
-        read_errors += files.read_errors
-    reports = reports_of(folder, known) if tasks else {}
-    unbegun: NodeFailure | None = None
-    lost: tuple[str, ...] = ()
-    try:
-        if seen is not None and may_be_slurms_own(known, seen, result):
-            seen, unbegun = investigated(files, seen, result, backend, now, claimed=is_claimed)
-    except BackendError as error:
-        seen, silence = None, error.words
-    with suppress(BackendError):
-        lost = lost_nodes(known, seen, result, files.table, backend, claimed=is_claimed)
-    return replace(
-        files,
-        observation=seen,
-        backend_reachable=bool(polled_at) and not silence,
-        result=result,
-        started=any(reports.values())
-        or (result is not None and any(task.started_at for task in result.tasks))
-        or (not tasks and _has_run(known, seen, claimed=is_claimed)),
-        now=now,
-        polled_at=polled_at,
-        claimed=is_claimed,
-        claimable=claimable,
-        runner=other_runner(claim, known, seen, is_lost=is_lost),
-        canceller=_canceller(seen, known),
-        unbegun=unbegun,
-        lost=lost,
-        reports=reports,
-        backend_error=silence,
-        read_errors=read_errors,
-    )
+    @property
+    def expected_start_at(self) -> int | None:
+        """The expected start of a waiting job, None if it is unknown or has passed."""
+        start = self.seen.expected_start
+        return start if start is not None and start >= self.polled_at and self.job_status.state == "WAITING" else None
+
+    @property
+    def node_list(self) -> str:
+        """The nodes of the last attempt in Slurm's notation, "" while it has none."""
+        end = self.history.ended
+        return (end.node_list if end else folded_nodes(self.seen.nodes)) or folded(t.node for t in self.tasks if t.node)
+
+    @property
+    def backend_state(self) -> str:
+        """The backend's last known state, "" if it does not know the job."""
+        last = self.history.ended or self.history.retry or self.history.observed
+        return slurms_word(self.observation.raw_state if self.observation else last.backend_state if last else "")
 
 
-def _polled_at(files: View, answer: PollResult, now: int) -> int:
-    """Return the time of the poll for a job, 0 if there was none or the result is newer than the answer."""
-    known, result = files.history, files.result
-    polled_at = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
-    overtaken = result is not None and known.job_id not in answer.observations and polled_at < (result.ended_at or 0)
-    return 0 if overtaken else polled_at
+def folded_nodes(nodes: str) -> str:
+    """Fold a list of nodes: the components of a heterogeneous job give `n5,n6`.
 
-
-def _has_run(known: History, seen: Observation | None, *, claimed: bool) -> bool:
-    """Return whether the backend has reported that a job runs, or that a job ended whose script had begun.
-
-    Used if task reports are not read.
+    >>> folded_nodes("n5,n6"), folded_nodes("n[1-3,7]")
+    ('n[5-6]', 'n[1-3,7]')
     """
-    state = seen.state if seen else known.observed.backend_state if known.observed else None
-    return state is not None and (phase(state) is Phase.RUNNING or (claimed and phase(state) is Phase.ENDED))
-
-
-def _canceller(seen: Observation | None, known: History) -> str:
-    """Return the user who cancelled a job: sacct prints `CANCELLED by 1000`, and a login node's uids may differ."""
-    word = seen.raw_state.rpartition(" by ")[2] if seen else ""
-    uid = parse_int(word)
-    if uid is None or uid < 0:
-        return ""
-    if uid and is_remote(known.backend):
-        return f"user {word}"
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except (KeyError, OverflowError):
-        return f"user {word}"
+    if "," in nodes:
+        with suppress(ValueError):
+            return folded(expand(nodes))
+    return nodes

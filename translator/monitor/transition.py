@@ -16,10 +16,10 @@ from ..times import format_time
 from ..view.reasons import Reason, reason
 from ..view.states import state_of
 from .explained_waits import is_change
+from .facts import folded_nodes
 from .grown_request import more_after
 from .job_status import LOST_NODES, JobStatus, may_be_lost, tells_all
 from .retry import AttemptEnd, RetryAfter, decide_retry
-from .times_and_nodes import folded_nodes
 
 if TYPE_CHECKING:
     from ..state.history import History

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.job_states import slurms_word
 
-from ..monitor.times_and_nodes import backend_state
 from ..state.history import reasons_of
 from ..state.journal_records import Ended, Observed, Retry, Submitted
 from ..state.result import reported_behaviour
@@ -99,7 +98,7 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence) -> AttemptEntry:
         reason=reason,
         retry_rule=end.retry_rule if isinstance(end, Retry) else "",
         blamed_nodes=end.blamed_nodes if isinstance(end, Retry) else (),
-        backend_state=slurms_word(end.backend_state) if end else backend_state(evidence.view),
+        backend_state=slurms_word(end.backend_state) if end else evidence.view.backend_state,
         waited_for=tuple(dict.fromkeys(_reasons(observed))),
         submitted_at=submitted_at,
         started_at=began,

@@ -103,7 +103,7 @@ def test_a_login_node_that_cannot_claim_the_attempt_does_not_begin_the_time_anew
     folder, slurm = job(tmp_path), FakeBackend(observed("PENDING", queued=False))
     stepped(folder, slurm, NOW)
     with monkeypatch.context() as patch:
-        patch.setattr("paislurm.translator.monitor.facts.is_claimable", lambda *_: False)
+        patch.setattr("paislurm.translator.monitor.poll.is_claimable", lambda *_: False)
         stepped(folder, slurm, NOW + 60)
     assert kinds(folder) == ["Observed"]
     assert stepped(folder, slurm, LOST).history.retries[0].exit_code == -120
@@ -192,7 +192,7 @@ def test_a_script_that_begins_meanwhile_keeps_the_attempt(tmp_path: Path, monkey
     folder = job(tmp_path)
     states(folder, NOW)
     claim(folder, "7", NOW + 1)
-    monkeypatch.setattr("paislurm.translator.monitor.facts.claim_of", lambda *_: NO_CLAIM)
+    monkeypatch.setattr("paislurm.translator.monitor.poll.claim_of", lambda *_: NO_CLAIM)
     states(folder, LOST)
     assert (kinds(folder), folder.claim(0).read_text()) == (["Observed"], "7 0\n")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.monitor import facts
+from paislurm.translator.monitor import poll
 from paislurm.translator.monitor.claim import NO_CLAIM
 from paislurm.translator.state.journal_records import Cancelled
 
@@ -125,7 +125,7 @@ def test_a_job_that_began_before_its_number_was_reused_is_retried_after_a_minute
 def test_an_attempt_that_begins_as_its_loss_is_noticed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A network file system showed the claim late."""
     folder, backend = job(tmp_path, max_transient_retries=1), reused()
-    monkeypatch.setattr(facts, "claim_of", lambda *_: NO_CLAIM)
+    monkeypatch.setattr(poll, "claim_of", lambda *_: NO_CLAIM)
     claim(folder, "7", NOW - 1)
     stepped(folder, backend, NOW)
     assert kinds(folder) == []

@@ -58,8 +58,12 @@ class LogUses(UseCases):
         from ..jobs.logs.following import LineTeller
         from ..jobs.logs.selection import LogSelection
 
+        def tell(label: str, _: Stream, lines: Sequence[bytes]) -> None:
+            for line in lines:
+                each(label, line.decode("utf-8", errors="backslashreplace"))
+
         wanted = LogSelection(tasks=tasks, streams=tuple(streams))
-        return next(self.print_new(self.targets([job], wanted), wanted, LineTeller(each)))
+        return next(self.print_new(self.targets([job], wanted), wanted, LineTeller(tell, lambda: None)))
 
     def jobs_and_tasks(
         self, words: Sequence[str], *, last: bool = False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...app.jobs.logs.following import MAX_LINE, Lines
+from ...app.jobs.logs.following import MAX_LINE, LineTeller
 from ...terminal_text import one_line
 from ..output.console import EscapingStream, colourful, raw_output
 
@@ -76,7 +76,7 @@ class PlainPrinter:
         self._outputs["stdout"].flush()
 
 
-class LinePrinter:
+class LinePrinter(LineTeller):
     """Write complete lines with their task's name; `!` marks standard error.
 
     On a terminal with colours, each task has a different one.
@@ -84,19 +84,9 @@ class LinePrinter:
 
     def __init__(self) -> None:
         self._output = raw_output()
+        super().__init__(self._show, self._output.flush)
         self._colours = isinstance(self._output, EscapingStream) and colourful(sys.stdout)
-        self._lines: dict[tuple[str, Stream], Lines] = {}
         self._numbers: dict[str, int] = {}
-
-    def write(self, label: str, piece: Piece) -> None:
-        """Write the lines that are complete now."""
-        lines = self._lines.setdefault((label, piece.stream), Lines())
-        self._show(label, piece.stream, lines.add(piece.data))
-
-    def rest(self, label: str, stream: Stream) -> None:
-        """Write the incomplete last line of a stream."""
-        if lines := self._lines.get((label, stream)):
-            self._show(label, stream, lines.rest())
 
     def _show(self, label: str, stream: Stream, lines: Sequence[bytes]) -> None:
         if not lines:
@@ -117,7 +107,3 @@ class LinePrinter:
             name = click.style(name, fg=COLOURS[number % len(COLOURS)])
             mark = click.style(mark, fg="red", bold=True) if stream == "stderr" else mark
         return f"{name} {mark} "
-
-    def flush(self) -> None:
-        """Flush the output."""
-        self._output.flush()

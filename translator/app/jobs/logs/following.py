@@ -12,7 +12,7 @@ from ...task_facts import FEW_PAGES, may_have_pages, web_pages
 from ..refresh import refresh
 from ..waiting import MAX_INTERVAL, known_ends, wait_for_ends
 from .job_logs import JobLogs
-from .targets import bring_logs, targets
+from .targets import bring_logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -92,11 +92,6 @@ def follow_jobs(
         yield ended
 
 
-def follow(session: Session, folder: JobFolder, selection: LogSelection, printer: Printer) -> JobView:
-    """Print new output until a job has ended, and return its end."""
-    return next(follow_jobs(session, targets([folder], selection), selection, printer))
-
-
 def silence_text(session: Session, folder: JobFolder) -> str:
     """Return why a job has no output."""
     job_status = refresh(session, folder).job_status
@@ -148,34 +143,28 @@ class Printer(Protocol):
         """Print the incomplete last line of a stream."""
         ...
 
-    def flush(self) -> None:
+    @property
+    def flush(self) -> Callable[[], object]:
         """Flush the output."""
         ...
 
 
 class LineTeller:
-    """Call a function with each line and the name of its task; an incomplete last line follows at the end."""
+    """Call a function with a task's name, a stream and its new lines; an incomplete last line follows at the end."""
 
-    def __init__(self, each: Callable[[str, str], object]) -> None:
-        self._each = each
-        self._lines: dict[tuple[str, str], Lines] = {}
+    def __init__(self, each: Callable[[str, Stream, Sequence[bytes]], object], flush: Callable[[], object]) -> None:
+        self._each, self.flush = each, flush
+        self._lines: dict[tuple[str, Stream], Lines] = {}
 
     def write(self, label: str, piece: Piece) -> None:
         """Pass on the complete lines."""
         lines = self._lines.setdefault((label, piece.stream), Lines())
-        self._tell(label, lines.add(piece.data))
+        self._each(label, piece.stream, lines.add(piece.data))
 
     def rest(self, label: str, stream: Stream) -> None:
         """Pass on the incomplete last line of a stream."""
         if lines := self._lines.get((label, stream)):
-            self._tell(label, lines.rest())
-
-    def flush(self) -> None:
-        """Do nothing: lines are not buffered."""
-
-    def _tell(self, label: str, lines: Iterable[bytes]) -> None:
-        for line in lines:
-            self._each(label, line.decode("utf-8", errors="backslashreplace"))
+            self._each(label, stream, lines.rest())
 
 
 MAX_LINE = 1 << 20
