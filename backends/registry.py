@@ -9,7 +9,6 @@ from msgspec import Struct
 from paislurm.translator.errors import Diagnostic, UsageError
 
 from .base import LOCAL
-from .runner import LocalRunner, LoggingRunner, environment_of_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +39,7 @@ class BackendDependencies(Struct, frozen=True, kw_only=True):
     """
 
     home: Path
-    environment: Environment = environment_of_process
+    environment: Environment
     components: Components = lambda _: 1
     log_call: LogCall = lambda _, __, ___: None
     say: Say = lambda _: None
@@ -49,6 +48,7 @@ class BackendDependencies(Struct, frozen=True, kw_only=True):
 
 
 def _slurm(dependencies: BackendDependencies) -> Backend:
+    from .runner import LocalRunner, LoggingRunner
     from .slurm.backend import SlurmBackend
 
     runner = LoggingRunner(LocalRunner(dependencies.environment), dependencies.log_call)
@@ -57,6 +57,7 @@ def _slurm(dependencies: BackendDependencies) -> Backend:
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
     from .pyslurm.backend import PyslurmBackend
+    from .runner import LocalRunner, LoggingRunner
 
     def log_helper(argv: Sequence[str], cpu: float, end: CallEnd) -> None:
         dependencies.log_call(("pyslurm", argv[-1]), cpu, end)

@@ -15,16 +15,12 @@ from msgspec import Meta
 Time: TypeAlias = Annotated[datetime, Meta(tz=True)]
 """A time with its zone, for results."""
 
-_PART = re.compile(r"([0-9]{1,9})([smhdw])")
+_PART = r"([0-9]{1,9})([smhdw])"
 DURATION_PATTERN = "(?:[0-9]{1,9}[smhdw])+"
 """The pattern of a duration such as `1h30m`, for JSON Schema."""
-_DURATION = re.compile(DURATION_PATTERN)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _DAY, _CLOCK, _ZONE = r"\d{4}-\d\d-\d\d", r"\d{1,2}:\d\d(?::\d\d)?", r"Z|[+-]\d\d:\d\d"
-_MOMENT = re.compile(
-    rf"(?:(?P<day>{_DAY})[ T])?(?P<clock>{_CLOCK})(?P<zone>{_ZONE})?|(?P<midnight>{_DAY})",
-    re.ASCII,
-)
+_MOMENT = rf"(?:(?P<day>{_DAY})[ T])?(?P<clock>{_CLOCK})(?P<zone>{_ZONE})?|(?P<midnight>{_DAY})"
 MOMENTS = "10m, 1h30m, 2d or 1w ago, a time such as 14:00, a date such as 2026-11-23, or 2026-11-23T14:00"
 """The formats that `moment` reads, for messages."""
 _SLURM = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
@@ -36,9 +32,9 @@ def duration(text: str) -> int | None:
     >>> duration("30d"), duration("1h30m"), duration("30")
     (2592000, 5400, None)
     """
-    if not _DURATION.fullmatch(text):
+    if not re.fullmatch(DURATION_PATTERN, text):
         return None
-    return sum(int(count) * _UNITS[unit] for count, unit in _PART.findall(text))
+    return sum(int(count) * _UNITS[unit] for count, unit in re.findall(_PART, text))
 
 
 def moment(text: str, now: float) -> int | None:
@@ -49,7 +45,7 @@ def moment(text: str, now: float) -> int | None:
     ago = duration(text)
     if ago is not None:
         return int(now) - ago
-    found = _MOMENT.fullmatch(text)
+    found = re.fullmatch(_MOMENT, text, re.ASCII)
     if found is None:
         return None
     hour, _, rest = (found["clock"] or "00:00").partition(":")

@@ -157,7 +157,7 @@ _ROWS: tuple[tuple[str, Kind, str, str], ...] = (
     ),
 )
 
-_TABLE = tuple((re.compile(row[0]), Reason(kind=row[1], meaning=row[2], help=row[3])) for row in _ROWS)
+_TABLE = tuple((row[0], Reason(kind=row[1], meaning=row[2], help=row[3])) for row in _ROWS)
 _UNKNOWN = Reason(kind="unknown", meaning="", help=f"see details with `scontrol show job JOBID`, or {_ASK}")
 
 _THINGS = {
@@ -185,7 +185,7 @@ def is_held(reason: str) -> bool:
 def explained(reason: str) -> Reason:
     """Return the meaning of a reason; details after its code have no effect."""
     code = code_of(reason)
-    found = next((row for pattern, row in _TABLE if pattern.fullmatch(code)), _UNKNOWN)
+    found = next((row for pattern, row in _TABLE if re.fullmatch(pattern, code)), _UNKNOWN)
     if "{" not in found.meaning:
         return found
     thing = next((what for part, what in _THINGS.items() if part in code), "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 
@@ -13,7 +12,7 @@ class Refusal(NamedTuple):
     account, a QOS or a partition may come back, for example with slurmdbd.
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     options: tuple[str, ...]
     hint: str
     code: str = "E503"
@@ -29,11 +28,11 @@ NODE_OPTIONS = ("nodes", "cpus-per-task", "mem", "gres")
 
 
 def _refusal(pattern: str, options: str, hint: str, code: str = "E503") -> Refusal:
-    return Refusal(re.compile(pattern, re.IGNORECASE), tuple(options.split()), hint, code)
+    return Refusal(pattern, tuple(options.split()), hint, code)
 
 
 def _wrong_word(pattern: str, hint: str) -> Refusal:
-    return Refusal(re.compile(pattern, re.IGNORECASE), (), hint, lasting=True)
+    return Refusal(pattern, (), hint, lasting=True)
 
 
 REFUSALS = (

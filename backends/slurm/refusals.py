@@ -105,7 +105,8 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     options: tuple[str, ...] = ()
     code, lasting = "E503", False
     hint = f"look up this message in the manual of `{argv[0]}`, or ask the site"
-    found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.pattern.search(words))), None)
+    tried = ((refusal, re.search(refusal.pattern, words, re.IGNORECASE)) for refusal in REFUSALS)
+    found = next(((refusal, match) for refusal, match in tried if match), None)
     if verdict and verdict[1] == NO_REASON:
         words, options, hint = _site_refusal(done.stderr[: verdict.start()])
     elif found is not None:

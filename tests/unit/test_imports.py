@@ -276,6 +276,7 @@ def test_commands_that_show_jobs_do_not_import_the_compiler(tmp_path: Path) -> N
         assert "paislurm.translator.state.job_folder" in found
         assert not {module.partition(".")[0] for module in found} & HEAVY
         assert not any(module.startswith("paislurm.translator.protocol") for module in found)
+        assert not found & {"hashlib", "shutil", "subprocess", "paislurm.backends.runner"} or argv[0] != "list"
 
 
 @pytest.mark.parametrize("name", ["check", "plan"])
@@ -292,3 +293,24 @@ def test_a_job_file_imports_only_its_own_protocol(tmp_path: Path) -> None:
     assert "paislurm.translator.protocol.v2.schema" in found
     for name in ("protocol.v1.schema", "protocol.v2.plugin_parameters", "conversion"):
         assert f"paislurm.translator.{name}" not in found
+
+
+def test_compiling_builds_the_model_of_the_job_file_alone() -> None:
+    code = (
+        "from paislurm.translator.pipeline import compile_job\n"
+        "from paislurm.translator.validation.strict_model import StrictModel\n"
+        f"compile_job(open({str(ROOT / 'examples' / 'hello-world.yaml')!r}).read()).script\n"
+        "models = StrictModel.__subclasses__()\n"
+        "models += [each for model in models for each in model.__subclasses__()]\n"
+        "print({model.__name__ for model in models if model.__pydantic_complete__})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "{'JobFile'}\n"
+
+
+def test_a_submit_imports_nothing_that_follows_the_job(tmp_path: Path) -> None:
+    env = {**os.environ, "PAISLURM_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    words = ("submit", str(ROOT / "examples" / "hello-world.yaml"), "--dry-run", "--backend", "local")
+    found = loaded_by(*words, env=env)
+    assert "paislurm.translator.app.submit.submit" in found
+    assert "paislurm.translator.app.jobs.logs.following" not in found

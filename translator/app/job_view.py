@@ -11,7 +11,6 @@ from msgspec.structs import asdict, replace
 from paislurm.backends.slurm.job_states import slurms_word
 
 from ..exit_codes.table import ExitTable
-from ..monitor.job_failure import usual_advice
 from ..state.address import parse
 from ..state.kept_plan import kept_plan
 from ..state.result import read_lost_nodes, read_stall
@@ -23,7 +22,6 @@ from ..view.line import JobLine
 from ..view.parts import AttemptView, JobChange, JobDependency, JobStall, RoleTasks, as_shown
 from ..view.task import TaskScript
 from ..view.waits import advice
-from .failed_task import failure_of
 from .log_reading import result_of
 from .task_facts import web_pages, with_places
 
@@ -128,6 +126,11 @@ def job_view(
     known, plan = view.history, kept_plan(view.folder.path)
     asked, placed = asked_of(view, plan), with_places(view)
     run = known.run
+    failure = None
+    if explain and view.job_status.state == "FAILED":
+        from .failed_task import failure_of
+
+        failure = failure_of(session, view)
     line: dict[str, Any] = asdict(job_line(view, plan)) | {
         "parameters": run.parameters if run else None,
         "result": result_of(view.folder, known.attempt, known.roles, run),
@@ -135,7 +138,7 @@ def job_view(
     return JobView(
         **line,
         retry_limit=known.retry_policy.retry_limit,
-        failure=failure_of(session, view) if explain else None,
+        failure=failure,
         stall=job_stall(view),
         lost_nodes=() if view.job_status.ended else read_lost_nodes(view.folder.lost_nodes(known.attempt)),
         accepted=False if known.is_held_back or known.refused is not None else bool(known.job_id) or None,
@@ -191,6 +194,8 @@ def job_change(change: Changed) -> JobChange:
 
 
 def _attempt(retry: Retry, table: ExitTable) -> AttemptView:
+    from ..monitor.job_failure import usual_advice
+
     said = usual_advice(table, retry.exit_code)
     word = slurms_word(retry.backend_state) or None
     why = (said.meaning, said.remedy) if said else (None, None)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paislurm.backends.bounded_run import run_bounded
 from paislurm.backends.registry import is_remote
 
 from ..errors import BackendError
@@ -236,6 +235,8 @@ def numbers(questions: Sequence[Question | None]) -> list[float | None]:
     asked = [position for position, each in enumerate(questions) if each and each[1]]
     found: list[float | None] = [None] * len(questions)
     while asked:
+        from paislurm.backends.bounded_run import run_bounded
+
         rows = "".join(f"{json.dumps(questions[position])}\n" for position in asked)
         try:
             done = run_bounded([sys.executable, "-I", "-S", "-c", _SEARCH], rows.encode(), timeout=SECONDS)

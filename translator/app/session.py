@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 import sys
 import time
 from contextlib import suppress
@@ -156,7 +155,9 @@ class Session:
 
     def which(self, program: str) -> str | None:
         """Return the path of a program on $PATH, None without one."""
-        return shutil.which(program, path=self.setting("PATH") or os.defpath)
+        from shutil import which
+
+        return which(program, path=self.setting("PATH") or os.defpath)
 
     def say(self, event: Event) -> None:
         """Send an event to the caller."""

@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from paislurm.backends.base import LOCAL, JobId
 from paislurm.backends.slurm import commands
-from paislurm.backends.slurm.backend import check_cluster
-from paislurm.backends.slurm.steps import sstat, step_usages
 
 from ..errors import BackendError
 from ..files.names import JOB_FILE
@@ -177,6 +175,8 @@ def running_roles(view: View) -> list[RunningRole]:
 
 def usages_of(session: Session, view: View) -> tuple[Usage, ...]:
     """Return the use of each role; none if Slurm does not report it. Raises BackendError if Slurm does not answer."""
+    from paislurm.backends.slurm.backend import check_cluster
+
     known, roles = view.history, running_roles(view)
     if known.backend == LOCAL or not roles:
         return ()
@@ -207,6 +207,8 @@ def usages_of_steps(runner: CommandRunner, number: int, roles: Sequence[RunningR
     For sstat, a component of a heterogeneous job is a job with the next number. Source: Slurm, heterogeneous
     jobs; observed on 22.05, 24.11 and 26.05.
     """
+    from paislurm.backends.slurm.steps import sstat, step_usages
+
     steps = [(number + (role.component or 0), role.step) for role in roles]
     if len(set(steps)) < len(steps):
         return ()

@@ -20,7 +20,7 @@ from .command_group import LazyGroup
 from .output.console import forget_reported, log, log_diagnostics, print_error, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ..app.session import Session
 
@@ -40,9 +40,8 @@ class OutputMode:
     `json` is a guess until the options are parsed.
     """
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None, *, json: bool) -> None:
+    def __init__(self, words: Sequence[str], *, json: bool) -> None:
         self.words = tuple(words)
-        self.environment = environment
         self.json = json
 
     @cached_property
@@ -50,7 +49,7 @@ class OutputMode:
         """The session of this process."""
         from ..app.session import Session
 
-        session = Session(say=tell, environment=self.environment)
+        session = Session(say=tell)
         session.argv = self.words
         return session
 
@@ -84,12 +83,12 @@ def cli() -> None:
     """Compile OpenPAI job files to Slurm batch scripts, submit them and watch them."""
 
 
-def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
-    """Run the command line and return its exit code. `environment` is as in `Session`."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
     forget_reported()
     words = list(sys.argv[1:] if argv is None else argv)
     # For errors of a command line that cannot be parsed.
-    output_mode = OutputMode(words, environment, json="--json" in takewhile(lambda word: word != "--", words))
+    output_mode = OutputMode(words, json="--json" in takewhile(lambda word: word != "--", words))
     # Characters that the terminal cannot show are escaped, so that printing a message never fails.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
@@ -206,15 +205,15 @@ def _close_output() -> None:
         pass
 
 
-def run(environment: Mapping[str, str] | None = None) -> NoReturn:
-    """Run `main`, and exit with its exit code. `environment` is as in `Session`.
+def run() -> NoReturn:
+    """Run `main`, and exit with its exit code.
 
     The garbage collector and the teardown of modules would take a fourth of a short command's time. A command that
     waits enables the collector again; all output is closed or flushed before the exit.
     """
     gc.disable()
     try:
-        code = main(environment=environment)
+        code = main()
     except KeyboardInterrupt:
         code = INTERRUPTED
     if sys.stderr is not None:

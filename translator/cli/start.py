@@ -7,17 +7,19 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from types import ModuleType
 from typing import NoReturn
 
 OTHERS_WRITE = 0o022
+PLUGIN_LOADER = "pydantic.plugin._loader"
 
 
 def run() -> NoReturn:
     """Import the commands and run one. Ctrl-C during imports ends the process at once, without a message."""
     gc.disable()  # see `run` of the commands
-    # Plugins of pydantic in the user's Python are not ours: they cost time, and run code. A job may want its own.
-    environment = dict(os.environ)
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Plugins of pydantic in the user's Python cost time and run code that is not ours: do not even look for them.
+    sys.modules[PLUGIN_LOADER] = ModuleType(PLUGIN_LOADER)
+    vars(sys.modules[PLUGIN_LOADER])["get_plugins"] = tuple
     interrupts = signal.getsignal(signal.SIGINT)
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -26,7 +28,7 @@ def run() -> NoReturn:
 
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupts)
-    run_command(environment)
+    run_command()
 
 
 def keep_compiled_modules_private() -> None:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 MAX_FILE = 16 * 1024 * 1024
 """The largest file in bytes that is read; job files are far smaller."""
 _FAULTS_SHOWN = 10
-_NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
-_FOREIGN_BREAK = re.compile("[\x85\u2028\u2029]")
-_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_NOT_ALLOWED = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
+_FOREIGN_BREAK = "[\x85\u2028\u2029]"
+_BREAK = "\r\n|[\r\n\x85\u2028\u2029]"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of a file in UTF-16."""
 
@@ -55,12 +55,12 @@ def refuse_foreign_breaks(text: str, *, file: str) -> None:
 
 def lines_of(text: str) -> tuple[str, ...]:
     """Return the lines of a text, broken where YAML breaks them."""
-    return tuple(_BREAK.split(text))
+    return tuple(re.split(_BREAK, text))
 
 
 def line_starts(text: str) -> list[int]:
     """Return the offset of each line of a text."""
-    return [0, *(match.end() for match in _BREAK.finditer(text))]
+    return [0, *(match.end() for match in re.finditer(_BREAK, text))]
 
 
 def _utf8(source: bytes, file: str) -> str:
@@ -78,13 +78,13 @@ def _utf8(source: bytes, file: str) -> str:
         raise UndecodableError([Diagnostic(code="E101", message=message, location=location, hint=hint)]) from None
 
 
-def _refuse(characters: re.Pattern[str], text: str, file: str, hint: str) -> None:
+def _refuse(characters: str, text: str, file: str, hint: str) -> None:
     """Raise `UndecodableError` with the first such character of each of the first few faulty lines."""
     found: list[re.Match[str]] = []
     position = 0
-    while len(found) < _FAULTS_SHOWN and (match := characters.search(text, position)):
+    while len(found) < _FAULTS_SHOWN and (match := re.compile(characters).search(text, position)):
         found.append(match)
-        end = _BREAK.search(text, match.end())
+        end = re.compile(_BREAK).search(text, match.end())
         if end is None:
             break
         position = end.end()

@@ -217,7 +217,7 @@ class Site(StrictModel):
     """Cluster to submit to (`sbatch -M`). Default: this machine's."""
     slurm_version: Annotated[str, Validator(_version, {"type": "string"})] = ""
     """The version of Slurm, such as `24.11.5`. Default: `submit` asks Slurm."""
-    scheduler: Scheduler = Scheduler()
+    scheduler: Scheduler = Scheduler.of()
     """Slurm's scheduler, which decides whether heterogeneous jobs are possible."""
     partitions: dict[str, Partition] = {}
     """The partitions by name."""
@@ -333,7 +333,7 @@ class Site(StrictModel):
 
     def virtual_cluster(self, name: str) -> VirtualCluster | None:
         """Return the target of a virtual cluster, None if the profile has none."""
-        return VirtualCluster() if self.takes_any_name else self.virtual_clusters.get(name)
+        return VirtualCluster.of() if self.takes_any_name else self.virtual_clusters.get(name)
 
 
 def local_site() -> Site:
@@ -344,7 +344,7 @@ def local_site() -> Site:
         mpi=(),
         partitions={"local": Partition.of(nodes=(shape,))},
         address=Address("node-address"),
-        retry=Retry.of(max_restarts=Retry().max_transient_retries),
+        retry=Retry.of(max_restarts=Retry.of().max_transient_retries),
     )
     site._takes_any_name = True  # noqa: SLF001 - same module
     return site.known()

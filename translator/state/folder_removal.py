@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -115,7 +114,9 @@ def _hidden(folder: JobFolder) -> Path:
 
 def delete(hidden: Path) -> bool:
     """Delete a hidden folder. Return whether all of it is gone."""
-    shutil.rmtree(hidden, ignore_errors=True)
+    from shutil import rmtree
+
+    rmtree(hidden, ignore_errors=True)
     return not hidden.exists()
 
 

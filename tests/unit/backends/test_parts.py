@@ -182,7 +182,7 @@ def test_the_local_backend_alone_imports_the_emulator() -> None:
 
 
 def test_backends_are_chosen_by_name(tmp_path: Path) -> None:
-    dependencies = BackendDependencies(home=tmp_path)
+    dependencies = BackendDependencies(home=tmp_path, environment=dict)
     assert {name: backend(name, dependencies).name for name in BACKENDS} == {name: name for name in BACKENDS}
     assert set(BACKENDS) == {"slurm", "pyslurm", "local"}
     with pytest.raises(UsageError, match="use one of: auto, local, pyslurm, slurm"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from bisect import bisect_right
 from pathlib import Path
@@ -102,7 +101,9 @@ def file_line(lines: Lines, number: int) -> int:
 
 def is_bash(text: str, environment: Mapping[str, str]) -> bool:
     """Return whether a text consists of complete bash commands; False if bash is missing."""
-    has_bash = shutil.which("bash", path=environment.get("PATH", os.defpath)) is not None
+    from shutil import which
+
+    has_bash = which("bash", path=environment.get("PATH", os.defpath)) is not None
     return has_bash and not bash_says(text, environment)
 
 

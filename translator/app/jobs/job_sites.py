@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,6 +110,8 @@ def _site_of(session: Session, run: RunRecord, backend: str) -> tuple[Site, bool
     digests = {each.sha256 for each in run.site_profiles}
 
     def refuses(path: Path, text: bytes) -> str:
+        from hashlib import sha256
+
         why = "" if sha256(text).hexdigest() in digests else writable_by_others(path)
         return why and f"has changed since the job was submitted, and {why}"
 

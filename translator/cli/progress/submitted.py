@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 from ...plural import counted, verb
 from ...terminal_text import escape_control
 from ..output.console import log, print_json, print_result
-from ..output.several import exit_code, log_ending
-from .follow import print_as_it_comes
-from .shown import ShownProgress, log_ends
 
 if TYPE_CHECKING:
     from ...app.input.source import Source
@@ -64,6 +61,9 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 
 
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
+    from ..output.several import exit_code
+    from .shown import log_ends
+
     folders = session.jobs.select(*sweep.names).folders
     jobs = {job.name: job for job in log_ends(session, folders, {sweep.group: sweep.names}, quiet=as_json)}
     if as_json:
@@ -73,6 +73,10 @@ def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
 
 def wait_for_submitted(session: Session, submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a submitted job, and return the exit code."""
+    from ..output.several import exit_code, log_ending
+    from .follow import print_as_it_comes
+    from .shown import ShownProgress
+
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
     if follow:

@@ -50,7 +50,7 @@ def virtual_cluster(job: Job, site: Site) -> VirtualCluster:
     if name in site.partitions:
         return VirtualCluster.of(partition=name)
     if _needs_no_cluster(job) or not site.virtual_clusters:
-        return VirtualCluster()
+        return VirtualCluster.of()
     known = [*site.virtual_clusters, *site.partitions]
     message = f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}"
     hint = (
@@ -95,7 +95,7 @@ def _target(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> SlurmT
     Raises PlanError for an unknown node type if the site's node types are known.
     """
     own, whole = role.slurm_options.pass_through, job.slurm_options.job.pass_through
-    priority, kind = _priority(job, site) or Priority(), _node_type(role, job, site) or NodeType()
+    priority, kind = _priority(job, site) or Priority.of(), _node_type(role, job, site) or NodeType.of()
     values = {
         name: own.get(name) or whole.get(name) or _site_value(name, priority, kind, cluster) for name in PASS_THROUGH
     }
@@ -118,7 +118,7 @@ def compatible(job: Job, site: Site, targets: list[SlurmTarget]) -> bool:
     return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 
-_DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority.of(nice=1000)}
+_DEFAULT_PRIORITIES = {"test": Priority.of(), "oppo": Priority.of(nice=1000)}
 """Defaults for any Slurm: `test` is OpenPAI's default; `oppo` waits for all other jobs."""
 
 
@@ -213,4 +213,4 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
             or f"write `partition: {site.default_partition or names[0]}` under extras.slurm"
         )
         raise PlanError(Diagnostic(code="E402", message=message, path="$.extras.slurm.partition", hint=hint))
-    return Partition().named(target.partition or "")
+    return Partition.of().named(target.partition or "")

@@ -61,7 +61,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
     file = parse_model(schema.JobFileV1, collector, wording=schema.WORDING)
     check_semantics_v1(file, collector)
     collector.refuse()
-    slurm = file.extras.slurm or SlurmExtras()
+    slurm = file.extras.slurm or SlurmExtras.of()
     switches = slurm.compat.over(switches)
     variables = [(name, js_string(value) or "") for name, value in file.job_envs.items()]
     job = Job(
@@ -96,7 +96,7 @@ def _role(position: int, file: schema.JobFileV1, collector: DiagnosticCollector)
         )
         collector.add("W335", (*path, "name"), message, hint="rename the role; use letters, digits and `_`")
     failed, succeeded = role.min_failed_task_count, role.min_succeeded_task_count
-    slurm_options = (file.extras.slurm or SlurmExtras()).task_roles.get(role.name)
+    slurm_options = (file.extras.slurm or SlurmExtras.of()).task_roles.get(role.name)
     span = collector.document.spans[path]
     return Role(
         name=role.name,

@@ -70,7 +70,7 @@ def build(
     collector: DiagnosticCollector,
 ) -> Job:
     """Return the job of a file; `commands` and `hooks_by_role` are those of its roles."""
-    slurm = file.extras.slurm or SlurmExtras()
+    slurm = file.extras.slurm or SlurmExtras.of()
     return Job(
         protocol="2",
         paths=_PATHS,

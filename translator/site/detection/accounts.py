@@ -53,7 +53,7 @@ def accounts(users: str, qos: str, *, limited: bool) -> Accounts:
     return Accounts(
         default=default if default in found else "",
         accounts={name: found[name] for name in sorted(found)},
-        qos={name: known.get(name, Qos()) for name in usable},
+        qos={name: known.get(name, Qos.of()) for name in usable},
     )
 
 

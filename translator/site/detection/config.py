@@ -150,7 +150,7 @@ def port_range(text: str) -> tuple[int, int] | None:
 
 def free_ports(taken: Iterable[tuple[int, int]]) -> Ports | None:
     """Return the usual range if it is free, else the longest free range; None if that is too short."""
-    usual = Ports()
+    usual = Ports.of()
     free = list(_free_ranges(sorted(taken)))
     if any(first <= usual.first and usual.last <= last for first, last in free):
         return usual

@@ -48,18 +48,18 @@ def _site(parsed: Parsed, answers: Answers) -> Site:
         qos=own.qos or None if "qos" in config.enforced else None,
         reservations=parsed.reservations,
         require_time_limit=config.requires_time,
-        gpus=Gpus.of(vendor="amd") if parsed.are_amd else Gpus(),
+        gpus=Gpus.of(vendor="amd") if parsed.are_amd else Gpus.of(),
         address=Address() if _resolves(parsed, answers) else Address("node-address"),
         infiniband=parsed.probe.infiniband(answers.sysfs) if parsed.probe else None,
         containers=Containers.of(installed=parsed.probe.runtimes if parsed.probe else None),
-        ports=parsed.ports or Ports(),
+        ports=parsed.ports or Ports.of(),
         time=_times(config.kill_wait),
         mpi=parsed.mpi,
     ).known()
 
 
 def _times(kill_wait: int) -> Times:
-    return Times.of(kill_wait=timedelta(seconds=min(kill_wait, _MAX_KILL_WAIT))) if kill_wait else Times()
+    return Times.of(kill_wait=timedelta(seconds=min(kill_wait, _MAX_KILL_WAIT))) if kill_wait else Times.of()
 
 
 def _resolves(parsed: Parsed, answers: Answers) -> bool:
