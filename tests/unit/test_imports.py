@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -306,6 +307,14 @@ def test_compiling_builds_the_model_of_the_job_file_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "{'JobFile'}\n"
+
+
+def test_annotations_of_models_are_no_text_that_pydantic_evaluates() -> None:
+    texts = {file: file.read_text(encoding="utf-8") for file in modules()}
+    models = [file for file, text in texts.items() if re.search(r"^class \w+\((Strict|Open)Model", text, re.MULTILINE)]
+    assert len(models) > 10
+    lazy = {file.name for file in models if "from __future__ import annotations" in texts[file]}
+    assert lazy == {"strict_model.py"}
 
 
 def test_a_submit_imports_nothing_that_follows_the_job(tmp_path: Path) -> None:

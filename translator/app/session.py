@@ -155,9 +155,9 @@ class Session:
 
     def which(self, program: str) -> str | None:
         """Return the path of a program on $PATH, None without one."""
-        from shutil import which
+        import shutil
 
-        return which(program, path=self.setting("PATH") or os.defpath)
+        return shutil.which(program, path=self.setting("PATH") or os.defpath)
 
     def say(self, event: Event) -> None:
         """Send an event to the caller."""

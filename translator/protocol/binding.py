@@ -4,8 +4,6 @@ srun has no choice of the sockets that the tasks of a host file get: it refuses 
 Source: srun(1), --cpu-bind --mem-bind --gpu-bind --ntasks-per-socket; observed on Slurm 22.05, 24.11 and 26.05.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator

@@ -4,8 +4,6 @@ Source: this project's docs, `extras.slurm`; sbatch(1) for the forms of values.
 """
 
 # ruff: noqa: RUF012 - nothing modifies the defaults
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """The keys `preflight` and `avoidNodes` of `extras.slurm` and of the site profile."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field

@@ -3,8 +3,6 @@
 Source: this project's docs, stalled jobs.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Annotated, Literal
 

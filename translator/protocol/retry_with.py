@@ -1,7 +1,5 @@
 """The key `retryWith` of `extras.slurm` and of the site profile: more memory or time after a lack of it."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..planning.settings.of_role import role_settings
+from ..planning.settings.of_role import RoleOfPlan, counts_half_cores
 from ..site.containers import CONTAINER_RUNTIMES
 from .engine import engine
 from .head import (
@@ -69,7 +69,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "gpu-gres": bool(plan.nodes.gpu_gres),
         "more-ports": any(_has_more_ports(role) for role in plan.roles),
         "min-succeeded": plan.min_succeeded > 0 or any(role.completion.min_succeeded > 0 for role in plan.roles),
-        "odd-cpus": any(each.name == "ODD_CPUS" for role in plan.roles for each in role_settings(role, plan)),
+        "odd-cpus": any(counts_half_cores(RoleOfPlan(role, plan)) for role in plan.roles),
         "secrets": bool(plan.secrets),
         "event-blocks": sum(role.instances for role in plan.roles) > _FEW_TASKS,
         "workdir": any(role.workdir != "task" for role in plan.roles),

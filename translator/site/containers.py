@@ -1,8 +1,6 @@
 """The part of a site profile about containers."""
 
 # ruff: noqa: RUF012 - models are frozen
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Struct

@@ -1,8 +1,6 @@
 """The parts of a site profile about GPUs and InfiniBand."""
 
 # ruff: noqa: RUF012 - models are frozen
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

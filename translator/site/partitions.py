@@ -1,7 +1,5 @@
 """The parts of a site profile about partitions, their nodes, and limits of accounts and QOS. Memory in MiB."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, PrivateAttr
@@ -51,7 +49,7 @@ class Shape(StrictModel):
             return {self.gpu_type: self.gpus} if self.gpus else {}
         return {name: int(number) for name, _, number in (text.rpartition(":") for text in self.gpu_types)}
 
-    def of_gpu_type(self, gpu_type: str) -> Shape:
+    def of_gpu_type(self, gpu_type: str) -> "Shape":
         """Return the nodes as requests for one type of GPU find them; "" is any type."""
         if not self.gpu_types:
             return self
@@ -86,7 +84,7 @@ class Partition(StrictModel):
         """Its key in the profile."""
         return self._name
 
-    def named(self, name: str) -> Partition:
+    def named(self, name: str) -> "Partition":
         """Set the partition's name, and return the partition."""
         self._name = name
         return self

@@ -1,8 +1,6 @@
 """The parts of a site profile about retries, exit codes, logs, old jobs, the monitor and notifications."""
 
 # ruff: noqa: RUF012 - models are frozen
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator
@@ -95,7 +93,7 @@ class ExitRow(StrictModel):
     exclude_node: Boolean | None = None
     """Whether a retry avoids the node of the failure."""
 
-    def row(self) -> SiteRow:
+    def row(self) -> "SiteRow":
         """Return the row for the exit table."""
         return SiteRow(
             exit_code=self.code,
@@ -172,7 +170,7 @@ class Notifications(StrictModel):
         return Notifier(argv=self.command, mail=False) if self.command else None
 
 
-def check_exit_spec(rows: tuple[ExitRow, ...], collector: DiagnosticCollector) -> None:
+def check_exit_spec(rows: tuple[ExitRow, ...], collector: "DiagnosticCollector") -> None:
     """Add a diagnostic for each state that does not end a job, and for each state in two rows."""
     claimed: dict[str, int] = {}
     endings = ExitTable().states
@@ -188,7 +186,7 @@ def check_exit_spec(rows: tuple[ExitRow, ...], collector: DiagnosticCollector) -
                 claimed[word] = row.code or 0
 
 
-def check_notifications(both: Notifications, collector: DiagnosticCollector) -> None:
+def check_notifications(both: Notifications, collector: "DiagnosticCollector") -> None:
     """Add a diagnostic if the profile has two notifiers."""
     if both.command and both.sendmail:
         message = "`command` cannot be used with `sendmail`: remove one"

@@ -1,8 +1,6 @@
 """The site profile: a frozen model of `site.yaml` with all defaults. Memory in MiB."""
 
 # ruff: noqa: RUF012 - models are frozen
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from functools import cached_property
@@ -304,7 +302,7 @@ class Site(StrictModel):
         """Whether the site comes from a profile, not from the built-in defaults."""
         return self._is_known
 
-    def known(self) -> Site:
+    def known(self) -> "Site":
         """Mark the site as coming from a profile, and return it."""
         self._is_known = True
         return self
@@ -320,11 +318,11 @@ class Site(StrictModel):
         return self.compat.over(CompatOptions())
 
     @property
-    def exit_rows(self) -> tuple[SiteRow, ...]:
+    def exit_rows(self) -> "tuple[SiteRow, ...]":
         """The site's rows of the exit specification."""
         return tuple(each.row() for each in self.exit_spec)
 
-    def partition(self, name: str | None) -> Partition | None:
+    def partition(self, name: str | None) -> "Partition | None":
         """Return the partition with a name (the default partition for None), None if it is unknown."""
         if self.takes_any_name:
             return next(iter(self.partitions.values()))
@@ -336,7 +334,7 @@ class Site(StrictModel):
         return VirtualCluster.of() if self.takes_any_name else self.virtual_clusters.get(name)
 
 
-def local_site() -> Site:
+def local_site() -> "Site":
     """Return this machine as a site of one node that accepts any job: the local backend has no queue."""
     shape = Shape.of(count=1, cpus=UNLIMITED, memory_mib=UNLIMITED * 1000, gpus=UNLIMITED)
     site = Site.of(

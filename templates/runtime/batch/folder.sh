@@ -57,7 +57,8 @@ check_own_attempt() {
     path=${paths[number]} number=$((number + 1))
     ! ((8#$mode & 8#22)) || refuse_folder "other users can write to $path (chmod go-w)"
   done < <(stat -c %a -- "${paths[@]}")
-  [[ $(grep -av '^$' -- "$PSL_SCRIPT") == "$(grep -av '^$' -- "$0")" ]] ||
+  [[ $(<"$PSL_SCRIPT") == "$(<"$0")" ]] ||
+    [[ $(grep -av '^$' -- "$PSL_SCRIPT") == "$(grep -av '^$' -- "$0")" ]] ||
     refuse_folder "$PSL_SCRIPT is not the script that was submitted"
 }
 

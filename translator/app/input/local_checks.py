@@ -101,9 +101,9 @@ def file_line(lines: Lines, number: int) -> int:
 
 def is_bash(text: str, environment: Mapping[str, str]) -> bool:
     """Return whether a text consists of complete bash commands; False if bash is missing."""
-    from shutil import which
+    import shutil
 
-    has_bash = which("bash", path=environment.get("PATH", os.defpath)) is not None
+    has_bash = shutil.which("bash", path=environment.get("PATH", os.defpath)) is not None
     return has_bash and not bash_says(text, environment)
 
 

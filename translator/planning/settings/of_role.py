@@ -175,7 +175,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     Row(
         "ODD_CPUS",
         "1: before Slurm 24.11 a step may need more cores than its allocation, with two threads a core",
-        lambda of: int(_counts_half_cores(of)),
+        lambda of: int(counts_half_cores(of)),
         None,
         ("cpus",),
         "an odd number of CPUs above 1, if Slurm is older than 24.11 or unknown",
@@ -279,7 +279,7 @@ def _progress(role: RolePlan) -> str:
     return f"{within} {warm_up} {guard.action} {role.progress_group}"
 
 
-def _counts_half_cores(of: RoleOfPlan) -> bool:
+def counts_half_cores(of: RoleOfPlan) -> bool:
     """Return whether a step must share cores. Source: observed on 22.05 and 24.11, see `find_shared_cores`."""
     version = slurm_version(of.plan.slurm.version or "")
     started = [of.plan.roles[position] for position in of.role.mpi_world.roles] if of.role.mpi_world else [of.role]

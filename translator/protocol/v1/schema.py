@@ -6,8 +6,6 @@ Source: PAI protocol v1 (2018, January 2019, May 2019); PAI rest-server, schema 
 """
 
 # ruff: noqa: RUF012 - nothing modifies the defaults
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Source: PAI protocol v2, extras; this project's docs for `slurm`.
 """
 
 # ruff: noqa: RUF012 - nothing modifies the defaults
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field

@@ -5,8 +5,6 @@ Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `container
 """
 
 # ruff: noqa: RUF012 - nothing modifies the defaults
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field

@@ -5,8 +5,6 @@ the field says so. Source: PAI protocol v2, and the schema of PAI's rest-server 
 """
 
 # ruff: noqa: RUF012 - nothing modifies the defaults
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
