@@ -79,8 +79,8 @@ nfs: $(VENV)/ready cluster-packages  ## play NFS_OPERATIONS faulted operations w
 mutants: $(VENV)/ready  ## plant bugs, one at a time in a copy, and list those that no test notices: hours
 	$(BIN)/python -m tests.mutants $(HISTORIES)
 
-bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios; ONLY=commands: of commands alone; PEERS=1: beside torchx and submitit
-	$(BIN)/python -m tests.bench $(ONLY) $(if $(PEERS),--peers)
+bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios; ONLY=commands: of commands alone; PEERS=1: beside torchx and submitit; BASE=WHEEL: beside a release
+	$(BIN)/python -m tests.bench $(ONLY) $(if $(PEERS),--peers) $(if $(BASE),--base $(BASE))
 
 training: $(VENV)/ready cluster-packages  ## train by PyTorch and Ray of PyPI on three Slurms: 270 MB to download, once a machine
 	PAISLURM_TRAINING=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -v -n 3 tests/contract/test_training.py

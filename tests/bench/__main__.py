@@ -32,11 +32,13 @@ def main() -> int:
         "--no-cluster", action="store_true", help=f"leave out {' and '.join(BOOT_CLUSTERS)}, which boot clusters"
     )
     parser.add_argument("--peers", action="store_true", help="add the figures of other programs, which this installs")
+    parser.add_argument("--base", metavar="WHEEL", help="compare the commands with those of this wheel, too")
     wanted = parser.parse_args()
     if unknown := set(wanted.names) - BENCHES.keys():
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHES)}")
     over = 0
-    for name, run in (BENCHES | {"roles": partial(roles.run, peers=wanted.peers)}).items():
+    options = {"roles": partial(roles.run, peers=wanted.peers), "commands": partial(commands.run, base=wanted.base)}
+    for name, run in (BENCHES | options).items():
         if name not in (wanted.names or BENCHES) or (wanted.no_cluster and name in BOOT_CLUSTERS):
             continue
         for ratio in run():

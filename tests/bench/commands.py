@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from functools import partial
+import venv
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -25,31 +26,42 @@ from .measure import Ratio, cpu_of_children, process, times_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PYTHON = os.path.realpath(sys.executable)
 HELLO = str(Path(__file__).parents[2] / "examples" / "hello-world.yaml")
 START = "from paislurm.translator.cli.start import run; run()"
 JOBS = 1000
 FIRST_ID = 1000
 STARTED = 1_700_000_000
 SBATCH = "#!/bin/sh\ncase $1 in --version) echo slurm 22.05.8 ;; *) cat >/dev/null; echo 42 ;; esac\n"
-SUBMIT_SECONDS = 0.06
+STARTS = {
+    ("--help",): 4.5, ("check", HELLO): 18, ("plan", HELLO): 18, ("script", HELLO): 21, ("list",): 8.5,
+    ("status", "job-0"): 9, ("logs", "job-0", "worker-0"): 9, ("submit", HELLO): 25,
+}  # fmt: skip
+"""Commands, and how many times as long as `python -c pass` each may take."""
 _times = partial(times_of, clock=cpu_of_children)
 """What users wait for is nearly all CPU time, which a busy machine changes less."""
 
 
-def run() -> Iterator[Ratio]:
-    """Yield the ratios, measured one after the other."""
+def run(*, base: str | None = None) -> Iterator[Ratio]:
+    """Yield the ratios, measured one after the other; `base` is a wheel to compare the commands with."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         yield from _help()
-        yield from _compiling()
-        yield from _jobs(folder)
+        yield from _starts(folder, base)
+        yield from _libraries()
+        yield from _many(folder)
         yield from _not_kept(folder)
-        yield _submit(folder)
+
+
+@cache
+def _environment() -> TemporaryDirectory[str]:
+    """Make a virtual environment of this interpreter; its start imports no other packages, as where a wheel is."""
+    folder = TemporaryDirectory()
+    venv.create(folder.name, symlinks=True)
+    return folder
 
 
 def python(*argv: str, **variables: str) -> list[str]:
-    """Return a command line of this interpreter by its real path, with the packages of this environment.
+    """Return a command line of this interpreter, with the packages of this environment.
 
     It keeps what it compiles, as it does for users; `variables` are set for it.
     """
@@ -57,7 +69,7 @@ def python(*argv: str, **variables: str) -> list[str]:
     values = {"PYTHONPATH": path, **variables}
     return [
         "env", "--unset=PYTHONDONTWRITEBYTECODE", *(f"{name}={value}" for name, value in values.items()),
-        PYTHON, "-S", *argv,
+        f"{_environment().name}/bin/python", *argv,
     ]  # fmt: skip
 
 
@@ -68,35 +80,56 @@ def _run(*words: str, **variables: str) -> Callable[[], object]:
 def _help() -> Iterator[Ratio]:
     nothing = process(python("-c", "pass"))
     completing = {"_PAISLURM_COMPLETE": "bash_complete", "COMP_WORDS": "paislurm sta", "COMP_CWORD": "1"}
-    taken, completed, bare = _times(_run("--help"), _run(**completing), nothing)
-    yield Ratio("paislurm --help : python -c pass", taken, bare, 4.5)
+    completed, bare = _times(_run(**completing), nothing)
     yield Ratio("completing a word : python -c pass", completed, bare, 7)
     *times, bare = _times(*(_run(name, "--help") for name in COMMANDS), nothing)
     dearest = max(range(len(times)), key=times.__getitem__)
     yield Ratio(f"the dearest help, {list(COMMANDS)[dearest]} --help : python -c pass", times[dearest], bare, 6.5)
 
 
-def _compiling() -> Iterator[Ratio]:
-    words = ("check", "plan", "script")
-    libraries = process(python("-c", "import yaml, pydantic, jinja2"))
-    *times, floor, bare = _times(*(_run(word, HELLO) for word in words), libraries, process(python("-c", "pass")))
-    for word, taken, limit in zip(words, times, (13, 13, 18), strict=True):
-        yield Ratio(f"paislurm {word} hello-world : python -c pass", taken, bare, limit)
-    yield Ratio("paislurm script hello-world : importing PyYAML, pydantic and Jinja2", times[-1], floor, 1.5)
+def _starts(folder: Path, base: str | None) -> Iterator[Ratio]:
+    """Compare each command with `python -c pass`, and with the same command of a wheel."""
+    home, programs, site = folder / "home", folder / "bin", folder / "site.yaml"
+    programs.mkdir()
+    (programs / "sbatch").write_text(SBATCH, encoding="ascii")
+    (programs / "sbatch").chmod(0o755)
+    site.write_text("monitor: {background: false}\n", encoding="ascii")
+    variables = {"PAISLURM_SITE": str(site), "PATH": f"{programs}:{os.environ['PATH']}"}
+    paths = [os.pathsep.join(path for path in sys.path if path)]
+    if base:
+        shutil.unpack_archive(base, folder / "base", "zip")
+        paths.insert(0, f"{folder / 'base'}:{paths[0]}")
+    one = _home(folder / "home-of-one", 1)
+    for words, limit in STARTS.items():
+        own_home = str(home) if words[0] == "submit" else one
 
+        def started(run: Callable[[], object]) -> object:
+            shutil.rmtree(home, ignore_errors=True)
+            return run()
 
-def _jobs(folder: Path) -> Iterator[Ratio]:
-    one, many = (_home(folder / f"home-{count}", count) for count in (1, JOBS))
-    commands = (("list",), ("status", "job-0"), ("logs", "job-0", "worker-0"))
-    for words in commands:
-        # The first run keeps what jobs have come to.
-        runs = [_run(*words, PAISLURM_HOME=home) for home in (one, many)]
+        runs = [partial(started, _run(*words, PAISLURM_HOME=own_home, PYTHONPATH=path, **variables)) for path in paths]
         for first in runs:
             first()
-        few, all_of_them, bare = _times(*runs, process(python("-c", "pass")))
-        yield Ratio(f"paislurm {words[0]}, one job : python -c pass", few, bare, 8.5 if words[0] != "logs" else 10)
-        limit = 1.5 if words[0] == "list" else 1.2
-        yield Ratio(f"paislurm {words[0]}, {JOBS:,} jobs : one", all_of_them, few, limit)
+        *of_base, taken, bare = _times(*runs, process(python("-c", "pass")))
+        yield Ratio(f"paislurm {words[0]} : python -c pass", taken, bare, limit)
+        for other in of_base:
+            yield Ratio(f"paislurm {words[0]} : that of {Path(str(base)).name}", taken, other, 1.05)
+
+
+def _libraries() -> Iterator[Ratio]:
+    taken, floor = _times(_run("script", HELLO), process(python("-c", "import yaml, pydantic, jinja2")))
+    yield Ratio("paislurm script hello-world : importing PyYAML, pydantic and Jinja2", taken, floor, 1.5)
+
+
+def _many(folder: Path) -> Iterator[Ratio]:
+    one, many = (_home(folder / f"home-{count}", count) for count in (1, JOBS))
+    for words in (("list",), ("status", "job-0"), ("logs", "job-0", "worker-0")):
+        # The first run keeps what jobs have come to.
+        runs = [_run(*words, PAISLURM_HOME=home) for home in (many, one)]
+        for first in runs:
+            first()
+        all_of_them, few = _times(*runs)
+        yield Ratio(f"paislurm {words[0]}, {JOBS:,} jobs : one", all_of_them, few, 1.5 if words[0] == "list" else 1.2)
 
 
 def _home(home: Path, count: int) -> str:
@@ -138,25 +171,3 @@ def _not_kept(folder: Path) -> Iterator[Ratio]:
         unkept(*words)()
         taken, plain = _times(unkept(*words), _run(*words))
         yield Ratio(f"paislurm {words[0]}, never compiled, PYTHONDONTWRITEBYTECODE : compiled", taken, plain, 1.3)
-
-
-def _submit(folder: Path) -> Ratio:
-    """Compare what submitting takes beyond the script and the two calls of sbatch with a number of seconds."""
-    programs, home = folder / "bin", folder / "home-submit"
-    programs.mkdir()
-    sbatch = programs / "sbatch"
-    sbatch.write_text(SBATCH, encoding="ascii")
-    sbatch.chmod(0o755)
-    site = folder / "site.yaml"
-    site.write_text("monitor: {background: false}\n", encoding="ascii")
-    variables = {"PAISLURM_HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}", "PAISLURM_SITE": str(site)}
-
-    def submit() -> None:
-        shutil.rmtree(home / "jobs", ignore_errors=True)
-        _run("submit", HELLO, **variables)()
-
-    submit()
-    called = process(["sh", "-c", f"{sbatch} </dev/null"])
-    taken, script, bare = _times(submit, _run("script", HELLO, **variables), called)
-    what = f"paislurm submit, beyond script and sbatch : {SUBMIT_SECONDS} s"
-    return Ratio(what, taken - script - bare, SUBMIT_SECONDS, 1)
