@@ -321,5 +321,5 @@ def test_a_submit_imports_nothing_that_follows_the_job(tmp_path: Path) -> None:
     env = {**os.environ, "PAISLURM_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     words = ("submit", str(ROOT / "examples" / "hello-world.yaml"), "--dry-run", "--backend", "local")
     found = loaded_by(*words, env=env)
-    assert "paislurm.translator.app.submit.submit" in found
+    assert "paislurm.translator.app.submit.submitting" in found
     assert "paislurm.translator.app.jobs.logs.following" not in found
