@@ -123,7 +123,7 @@ def _status(code: int, exit_status: int | None) -> int:
 def _may_miss(code: int, exit_status: int | None) -> bool:
     """Whether last lines about a missing file, or a full disk, can explain a failure."""
     status = _status(code, exit_status)
-    return status not in _SIGNALLED if status else code in (220, NO_FILE, 230)
+    return status not in _SIGNALLED if status else code in (220, NO_FILE, 230) or exit_status == UNEXPLAINED
 
 
 def _named_code(last_lines: Sequence[str]) -> int | None:

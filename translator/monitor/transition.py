@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.slurm.job_states import FORGOTTEN
 
-from ..exit_codes.codes import STOPPED
+from ..exit_codes.codes import PREFLIGHT_FAILED, STOPPED
 from ..folded_names import folded
 from ..state.changes import policy_at
 from ..state.journal_records import Ended, Observed, Retry
@@ -38,12 +40,34 @@ def transition(facts: View, job_status: JobStatus, *, completed: int) -> tuple[J
     ending, decision = retry_decision(facts, code)
     if isinstance(decision, RetryAfter):
         retry = _retry(facts, job_status, ending, decision)
+        kept = _not_excludable(known, retry)
+        if kept and known.cancelled is None and _fails_again(known, retry, kept):
+            rule = f"{folded(kept)} failed the preflight again, and the partition has no other node for the job"
+            job_status = JobStatus.end(code, reason("retries are over", end=job_status.why, rule=rule))
+            return _recorded(_end(facts, job_status, completed))
+        if kept:
+            retry = replace(
+                retry, retry_rule=f"{retry.retry_rule}; the partition has too few nodes to leave out {folded(kept)}"
+            )
         if known.cancelled is None:
             return _due(retry, facts.now, ""), (retry,)
         job_status = JobStatus.end(STOPPED, _cancelled(known.cancelled.user, retry))
     elif decision.rule:
         job_status = JobStatus.end(code, reason("retries are over", end=job_status.why, rule=decision.rule))
     return _recorded(_end(facts, job_status, completed))
+
+
+def _not_excludable(known: History, retry: Retry) -> tuple[str, ...]:
+    """Return the bad nodes of an attempt that the next one cannot exclude, because the partition has too few others."""
+    excluded = replace(known, retries=(*known.retries, retry)).excluded_nodes(retry.happened_at)
+    return tuple(node for node in retry.blamed_nodes if node not in excluded)
+
+
+def _fails_again(known: History, retry: Retry, nodes: tuple[str, ...]) -> bool:
+    """Return whether nodes have failed the preflight of two attempts in a row."""
+    last = known.retries[-1] if known.retries else None
+    before = last.blamed_nodes if last is not None and last.exit_code == PREFLIGHT_FAILED else ()
+    return retry.exit_code == PREFLIGHT_FAILED and bool({*before} & {*nodes})
 
 
 def _recorded(end: Ended) -> tuple[JobStatus, tuple[Record, ...]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .job_plan import HookScript, MpiWorld, Plan, RetryPlan, RolePlan
     from .layout.layout import OtherLayout
 
-_COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
+_COLUMNS = ("ROLE", "TASKS", "AT ONCE", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
 _AFTER = {"failure": " that fails", "end": ""}
 _CODE, _OUTPUT = "PAI_CODE_DIR", "PAI_OUTPUT_DIR"

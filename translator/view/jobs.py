@@ -101,6 +101,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
         last = self.attempts[-1] if self.is_between_attempts else None
         yield "job", self.name
         of_slurm = f" (Slurm: {self.backend_state})" if self.backend_state in ALLOCATED and not self.ended else ""
+        if self.state == "WAITING" and self.backend_state == "RUNNING":
+            of_slurm = " (starting)"
         yield "state", self.state_text + (" (between two attempts)" if last else of_slurm)
         yield "stalled", self._stall_text()
         yield "restarted", f"after the loss of {', '.join(self.lost_nodes)}" if self.lost_nodes else ""

@@ -154,6 +154,10 @@ def test_a_corrected_expression_names_the_cause_of_an_unexplained_failure(says: 
     assert cause not in missed(f"Traceback\n{says}\nbye", "task", 137)
 
 
+def test_ssh_and_srun_exit_with_the_code_of_an_unexplained_failure() -> None:
+    assert "a host name is unknown" in missed("ssh: Could not resolve hostname worker-7", "task", 255)
+
+
 def test_a_program_without_permission_to_run_has_its_own_advice() -> None:
     assert "chmod +x" in missed("bash: ./run.sh: Permission denied", "task", 126)
 

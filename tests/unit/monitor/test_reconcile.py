@@ -211,6 +211,28 @@ def test_no_more_than_the_spare_nodes_are_excluded(
     assert folder.history().excluded_nodes(NOW + 24 * 3600 + 1) == ()
 
 
+@pytest.mark.parametrize(
+    ("code", "spare_nodes", "submitted"), [(-1408, 0, 1), (-1408, 1, 2), (-1408, None, 2), (223, 0, 2)]
+)
+def test_a_bad_node_without_another_one_is_named_and_checked_twice(
+    tmp_path: Path, code: int, spare_nodes: int | None, submitted: int
+) -> None:
+    """The preflight would find the same again; other failures may be over."""
+    folder, backend = job(tmp_path, spare_nodes=spare_nodes), FakeBackend()
+    failed = task(0, exit_code=code, state="FAILED", node="n1")
+    leave_result(folder, **KILLED | {"exit_code": code, "behaviour": "transient", "tasks": [failed]})
+    ended(backend)
+    stepped(folder, backend, NOW)
+    rule = folder.history().retries[0].retry_rule
+    assert ("; the partition has too few nodes to leave out n1" in rule) == (spare_nodes == 0)
+    folder.result(1).write_bytes(folder.result(0).read_bytes())
+    ended(backend, "101")
+    view = stepped(folder, backend, NOW)
+    stepped(folder, backend, NOW + 20)
+    assert len(backend.submissions) == submitted
+    assert ("n1 failed the preflight again" in view.job_status.reason) == (submitted == 1)
+
+
 def test_a_refused_exclusion_does_not_refuse_the_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, backend = job(tmp_path), FakeBackend()
     ended(backend, state="NODE_FAIL", nodes="n1")
