@@ -239,13 +239,13 @@ def test_any_text_is_converted_unchanged(command: str, variables: dict[str, str]
 def test_convert_writes_the_file_and_reports_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "job.json"
     file.write_text(job("jobName", "a.b"), encoding="utf-8")
-    assert main(["conversion", str(file), "-o", str(tmp_path / "job.yaml")]) == 0
+    assert main(["convert", str(file), "-o", str(tmp_path / "job.yaml")]) == 0
     said = capsys.readouterr()
     assert said.out == ""
     assert f"{file}:2:3  $.jobName\nwarning W341: the job `a.b` is called `a_b` in protocol v2" in said.err
-    assert main(["conversion", str(tmp_path / "job.yaml")]) == 3
+    assert main(["convert", str(tmp_path / "job.yaml")]) == 3
     assert "E310" in capsys.readouterr().err
-    assert main(["conversion", str(file), "--json"]) == 0
+    assert main(["convert", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["job"], found["text"]) == ("a.b", (tmp_path / "job.yaml").read_text(encoding="utf-8"))
     assert [fault["code"] for fault in found["diagnostics"]] == ["W341", "W321"]
@@ -254,7 +254,7 @@ def test_convert_writes_the_file_and_reports_changes(tmp_path: Path, capsys: pyt
 @pytest.mark.root("which could replace a device")
 def test_a_special_output_file_is_never_replaced(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A device of this test's own, of which nobody else is harmed."""
-    jobs = {"conversion": job(), "script": yaml.safe_dump(JOB_V2)}
+    jobs = {"convert": job(), "script": yaml.safe_dump(JOB_V2)}
     for command, text in jobs.items():
         file = tmp_path / command
         file.write_text(text, encoding="utf-8")
@@ -283,6 +283,6 @@ def test_an_output_link_is_kept_and_its_target_written(tmp_path: Path) -> None:
     target, link = tmp_path / "target.yaml", tmp_path / "link"
     target.touch()
     link.symlink_to(target)
-    assert main(["conversion", str(file), "-o", str(link)]) == 0
+    assert main(["convert", str(file), "-o", str(link)]) == 0
     assert link.is_symlink()
     assert "protocolVersion: 2" in target.read_text(encoding="utf-8")

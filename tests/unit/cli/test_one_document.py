@@ -27,7 +27,7 @@ NEEDED = {
     "cancel": ["demo"],
     "check": ["FILE"],
     "completion": ["bash"],
-    "conversion": ["FILE"],
+    "convert": ["FILE"],
     "diff": ["demo", "FILE"],
     "exec": ["demo", "worker-0"],
     "explain": ["FILE"],
@@ -49,7 +49,7 @@ NEEDED = {
 NO_OPTIONS_BEHIND = ("exec",)
 """What stands behind their arguments is a command's."""
 MISSING = (
-    "check", "plan", "script", "explain", "conversion", "diff", "verify", "exec", "cancel", "remove", "completion",
+    "check", "plan", "script", "explain", "convert", "diff", "verify", "exec", "cancel", "remove", "completion",
     "port-forward", "rehearse",
 )  # fmt: skip
 """Commands that do nothing without an argument."""

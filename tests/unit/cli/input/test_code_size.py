@@ -119,7 +119,7 @@ def test_an_empty_name_has_a_hint(run: Runner) -> None:
 
 def test_missing_job_files_profiles_and_secrets_get_the_hint(run: Runner, there: Path) -> None:
     job = job_file(there)
-    for words in (("check", "job.yml"), ("conversion", "job.yml"), ("explain", "job.yml"), ("submit", "job.yml")):
+    for words in (("check", "job.yml"), ("convert", "job.yml"), ("explain", "job.yml"), ("submit", "job.yml")):
         assert "did you mean `job.yaml`?" in run(*words).err
     assert "--site named it; did you mean `train-resnet.yaml`?" in run("check", job, "--site", "trainresnet").err
     assert "did you mean `notes`?" in run("check", job, "--secrets", "note").err

@@ -142,7 +142,7 @@ def test_commands_that_no_other_test_calls_with_json_print_their_documents(
     odd = job_file(tmp_path, "partitions: {gone: {}}\n", "odd.yaml")
     batch = job_file(tmp_path, "#!/bin/bash\n#SBATCH --nodes=1\n", "job.sbatch")
     for words in (
-        ("conversion", old), ("verify", "--runtime"), ("exec", "--json", "demo", "worker-0", "true"),
+        ("convert", old), ("verify", "--runtime"), ("exec", "--json", "demo", "worker-0", "true"),
         ("port-forward", "demo", "worker-0", "http"), ("site", "check"), ("site", "check", job),
         ("site", "check", old, batch), ("site", "check", "--site", odd),
     ):  # fmt: skip
