@@ -147,6 +147,6 @@ def test_retry_waits_until_the_controller_is_back(site: Site, folder: Path) -> N
         cluster.start_daemon("slurmctld")
     assert (shown["state"], shown["attempt"], shown["job_id"]) == ("WAITING", 1, None)
     assert shown["reason"].startswith("attempt 2 is not submitted yet: Slurm cannot be reached: ")
-    assert shown["reason"].endswith("(connect failure); retrying until Slurm responds")
+    assert shown["reason"].endswith("(connect failure); retrying until Slurm accepts it")
     code, result = job.ended(attempt=1, loud=True)
     assert (code, result["outcome"], job.status()["retries"]) == (0, "succeeded", 1)

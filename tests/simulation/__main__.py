@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .history import play
 from .scenarios import begin as begin_any
-from .scenarios import begin_with_losses
+from .scenarios import begin_with_a_sweep, begin_with_losses
 from .shrink import shrink
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="tell the story of one history")
     parser.add_argument("--first-violation", action="store_true", help="stop at the first broken invariant")
     parser.add_argument("--losses", action="store_true", help="Slurm loses jobs that wait")
+    parser.add_argument("--sweep", action="store_true", help="a paced sweep")
     words = parser.parse_args()
-    begin = begin_with_losses if words.losses else begin_any
+    begin = begin_with_losses if words.losses else begin_with_a_sweep if words.sweep else begin_any
     if words.seed is not None:
         tell(begin, words.seed)
         return 0

@@ -22,7 +22,7 @@ from paislurm.translator.app.submit.submitting import take
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.state import kept_script
-from paislurm.translator.state.journal_records import Cancelled, Changed, Ended, Submitted
+from paislurm.translator.state.journal_records import Cancelled, Changed, Ended, Pace, Submitted
 
 from .syscalls import ROOT, SITE
 
@@ -39,6 +39,8 @@ HOME = f"{ROOT}/home"
 NAMES = ("a", "b")
 SECRET = "a-secret-that-nobody-may-keep"
 OPERATIONS = ("submit", "cancel", "monitor", "status", "update", "remove")
+GROUP, MEMBERS, AT_ONCE = "g", 5, 2
+"""A sweep, its jobs, and how many of them may be at Slurm."""
 BUDGET = 2
 """How often the job may be retried after failures of unknown cause."""
 RUNTIME = b"true\n"
@@ -135,6 +137,17 @@ class People:
         self.world.tell(f"is told: job {job_id}")
         self.submitted.append(Told(tag, job_id, self.world.now))
         self.witness.must_have_written(Submitted, f"told of job {job_id}")
+
+    def sweep(self, stop_after: str) -> None:
+        """Submit the jobs of a sweep, which all wait for their places."""
+        session, pace = self.session(), Pace(at_once=AT_ONCE, stop_after=int(stop_after))
+        source = Source(file="job.yaml", submit_folder="/tmp")
+        for number in range(MEMBERS):
+            name = f"{GROUP}{number}"
+            prepared = Prepared(
+                source=source, text=b"", compiled=_compiled(name), name=f"{session.user}~{name}", group=GROUP, pace=pace
+            )
+            take(session, prepared, place_for(session, prepared.name))
 
     def cancel(self, name: str) -> None:
         session = self.session()

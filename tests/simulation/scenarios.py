@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from .moments import MOMENTS, When
-from .people import NAMES, OPERATIONS
+from .people import GROUP, MEMBERS, NAMES, OPERATIONS
 from .slurm import Weather
 from .witness import STALE_SECONDS
 
@@ -109,6 +109,23 @@ def begin_with_losses(people: People, moments: Moments) -> None:
     """Draw what happens, and start it; Slurm loses some of the jobs that wait."""
     people.slurm.loses_jobs = True
     begin(people, moments)
+
+
+def begin_with_a_sweep(people: People, moments: Moments) -> None:
+    """Draw what happens beside a paced sweep, and start it."""
+    choices, slurm = people.world.choices, people.slurm
+    slurm.weather = _weather(choices, people.world.now)
+    slurm.usual_end = ("", "succeeded", "failed")[choices.choose(3)]
+    people.start("sweep", str(2 * choices.choose(2)), "login1", 0.0)
+    for delay in (1.0, 5.0, *VISITS):
+        if kind := choices.choose(4):
+            people.start("monitor", "", HOSTS[kind % 2], delay)
+    races = [each for each in SCENARIOS if each.moments]
+    for _ in range(choices.choose(3)):
+        moments.plan.append(_aimed(races[choices.choose(len(races))], choices, people))
+    for _ in range(choices.choose(3)):
+        what, name = ("cancel", "status", "remove")[choices.choose(3)], f"{GROUP}{choices.choose(MEMBERS)}"
+        people.start(what, name, HOSTS[choices.choose(2)], VISITS[choices.choose(len(VISITS))])
 
 
 def _weather(choices: Choices, now: float) -> Weather:

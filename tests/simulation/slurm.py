@@ -12,6 +12,7 @@ from msgspec import Struct
 from paislurm.backends.base import Accepted, JobId, Observation, SharedFolders
 from paislurm.backends.slurm.commands import cluster_of, cluster_of_tag
 from paislurm.backends.slurm.job_states import observed
+from paislurm.backends.slurm.refusal_table import LIMIT_REACHED
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 
 from .batch import Batch, Job
@@ -83,7 +84,8 @@ class Slurm(SharedFolders):
         if fault == 1 or world.now < self.weather.limit_until:
             world.tell("Slurm refuses the job")
             self._witness.refuses(submission.tag)
-            raise RejectedError(Diagnostic(code="E503", message="limit"), argv=("sbatch",), status=1)
+            code = "E503" if fault else LIMIT_REACHED
+            raise RejectedError(Diagnostic(code=code, message="limit"), argv=("sbatch",), status=1)
         if fault == 2:
             world.tell("Slurm does not answer, and has not got the job")
             raise self._unreachable()
@@ -113,6 +115,7 @@ class Slurm(SharedFolders):
         number = self._last[cluster] = self._last.get(cluster, FIRST_NUMBER - 1) + 1
         job = Job(number, submission, asked, self._world.now)
         self.jobs[job.id] = job
+        self._witness.takes_job(submission, [each.submission for each in self.jobs.values() if each.ended is None])
         self._world.tell(f"job {job.id} is attempt {submission.attempt} of {submission.folder.name}")
         batch = self.batch(job, self, self._world, self._server, self._witness)
         process = self._world.spawn(f"job {job.id}", "node", batch.lives)

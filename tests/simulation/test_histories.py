@@ -20,7 +20,7 @@ from paislurm.translator.state.journal_records import Cancelled, dump
 
 from .files import Server
 from .history import play
-from .scenarios import begin_with_losses
+from .scenarios import begin_with_a_sweep, begin_with_losses
 from .shrink import shrink
 from .syscalls import ROOT, simulated
 from .world import Choices, World
@@ -43,6 +43,12 @@ def test_no_history_breaks_a_promise(part: int) -> None:
 def test_no_history_breaks_a_promise_when_slurm_loses_jobs() -> None:
     for seed in range(HISTORIES // 10):
         assert play(seed, begin=begin_with_losses).violation == "", f"seed {seed} with `--losses`"
+
+
+@pytest.mark.slow("200 histories")
+def test_no_history_of_a_paced_sweep_breaks_a_promise() -> None:
+    for seed in range(HISTORIES // 10):
+        assert play(seed, begin=begin_with_a_sweep).violation == "", f"seed {seed} with `--sweep`"
 
 
 def test_a_seed_and_its_choices_repeat_a_history() -> None:

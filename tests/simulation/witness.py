@@ -14,10 +14,12 @@ from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal_records import Cancelled, Ended, Intent, Submitted, dump
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from paislurm.backends.base import JobId, Submission
     from paislurm.translator.files.lock import Lock
+    from paislurm.translator.state.history import History
     from paislurm.translator.state.journal_records import Record
 
     from .files import Server
@@ -165,6 +167,21 @@ class Witness:
         for node, line in done.lines:
             if any(word in line for word in wanted) and not any(word in node.data for word in wanted):
                 self.breaks(f"the {kinds[0].__name__} is lost again, and the user was {why}")
+
+    def takes_job(self, submission: Submission, living: Sequence[Submission]) -> None:
+        """Check, when Slurm takes a job of a paced sweep, that no more of its jobs than allowed are there."""
+        known = self._history(submission.folder)
+        if known is None or known.pace is None or not known.pace.at_once:
+            return
+        others = {each.folder for each in living} | {submission.folder}
+        there = [path.name for path in others if (other := self._history(path)) is not None and other.ended is None]
+        names = sorted(name for name in there if f"~{known.group}" in name)
+        if len(names) > known.pace.at_once:
+            self.breaks(f"{len(names)} jobs of the sweep are at Slurm: {', '.join(names)}")
+
+    def _history(self, folder: Path) -> History | None:
+        node = self.journal(folder / "journal.jsonl")
+        return None if node is None else history(journals._records(node.data, first=1).records)
 
     def ends(self) -> None:
         """Check what the current process leaves behind at its end."""

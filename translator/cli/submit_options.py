@@ -29,6 +29,8 @@ class SubmitOptions(NamedTuple):
     follow: bool
     sweep: tuple[str, ...]
     failed: str | None
+    at_once: int | None
+    stop_after: int | None
     yes: bool
     after: tuple[str, ...]
     dry_run: bool
@@ -43,6 +45,10 @@ class SubmitOptions(NamedTuple):
             raise click.UsageError("--follow cannot be used with --sweep: `paislurm list --group` shows a sweep")
         if self.failed is not None and not self.sweep:
             raise click.UsageError("--failed needs the --sweep whose failed jobs are submitted again")
+        if self.at_once is not None and not self.sweep:
+            raise click.UsageError("--at-once needs --sweep")
+        if self.stop_after is not None and self.at_once is None:
+            raise click.UsageError("--stop-after needs --at-once: without it, all jobs are submitted at once")
         if self.host is not None and self.backend not in (None, "slurm"):
             raise click.UsageError(f"--host cannot be used with --backend {self.backend}")
         if self.test_only and (self.sweep or self.wait or self.follow or self.dry_run):
@@ -68,6 +74,8 @@ def _refused(message: str) -> UsageError:
     return UsageError(Diagnostic(code="E547", message=message))
 
 
+MOST = 10_000
+"""The most jobs of a sweep."""
 _OPTIONS = (
     click.option(
         "--again",
@@ -96,6 +104,18 @@ _OPTIONS = (
         metavar="[CAUSE]",
         shell_complete=candidates.causes,
         help="Submit the failed jobs of the sweep again; CAUSE is out-of-memory, timeout or an exit code above 0.",
+    ),
+    click.option(
+        "--at-once",
+        type=click.IntRange(1, MOST),
+        metavar="N",
+        help="Have at most N jobs of the sweep at Slurm; the monitor submits the others as jobs end.",
+    ),
+    click.option(
+        "--stop-after",
+        type=click.IntRange(1, MOST),
+        metavar="N",
+        help="With --at-once: submit no more jobs of the sweep after N failures with one exit code.",
     ),
     click.option("--yes", is_flag=True, help="Confirm a sweep of more than 100 jobs."),
     click.option(

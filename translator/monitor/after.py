@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from ..plural import counted
 from ..state.job_folder import JobFolder
 from ..view.reasons import Reason, reason
 from .job_status import JobStatus
@@ -58,9 +59,17 @@ def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus
     elif failed:
         why = reason("never submitted", jobs=failed)
     else:
-        kind = "it waits for jobs" if waits else "its dependencies are fulfilled"
-        return JobStatus.so_far("WAITING", reason(kind, jobs=waits, held=held_text(known))), ()
+        return JobStatus.so_far("WAITING", _why_it_waits(known, waits)), ()
     return stopped(known, now, why)
+
+
+def _why_it_waits(known: History, jobs: str) -> Reason:
+    held = held_text(known)
+    if jobs or known.pace is None:
+        return reason("it waits for jobs" if jobs else "its dependencies are fulfilled", jobs=jobs, held=held)
+    most, label = counted(known.pace.at_once, "job"), known.backend_label
+    kind = "it waits for a place in its group" if known.pace.at_once else "it waits for a place in the queue"
+    return reason(kind, most=most, group=known.group, label=label, held=held)
 
 
 def _state_of_dependency(folder: JobFolder, after: Dependency) -> Awaited:

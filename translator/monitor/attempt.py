@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId, Submission
 from paislurm.backends.slurm.commands import cluster_of_tag
+from paislurm.backends.slurm.refusal_table import LIMIT_REACHED
 
 from ..errors import RejectedError, ThrottledError, UnreachableError
 from ..exit_codes.codes import NEVER_TAKEN, STOPPED
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .polling.shared_results import PollResult
 
 FIRST_UNREACHED, MAX_UNREACHED = 5, 60
-"""Seconds before an unreachable backend is tried again; they double each time."""
+"""Seconds before a backend that is unreachable or full is tried again; they double each time."""
 SETTLED_SECONDS = 180
 """After this time, an attempt that the backend does not know was never accepted: sbatch gives up after 120 s."""
 MAX_SCRIPT = 64 << 20
@@ -174,7 +175,8 @@ def refusal(error: BackendError, attempt: int, now: int, *last: Refused | None) 
 
     A throttling backend gets the same pause as one that refuses.
     """
-    reached, delay = not isinstance(error, UnreachableError), SETTLED_SECONDS
+    is_full = error.diagnostics[0].code == LIMIT_REACHED
+    reached, delay = not is_full and not isinstance(error, UnreachableError), SETTLED_SECONDS
     if not reached and not isinstance(error, ThrottledError):
         waited = max((each.retry_at - each.happened_at for each in last if each and not each.reached), default=0)
         delay = min(MAX_UNREACHED, 2 * waited) or FIRST_UNREACHED

@@ -70,7 +70,8 @@ class View(Struct, frozen=True, kw_only=True, dict=True):
 
     `job_status` and `tasks` follow from these. `never_began` tells whether Slurm has lost the job before its script
     began, `is_gone` whether the job was removed while it was read. `room_at` is the time from which the due attempt may
-    be submitted, None if it may now.
+    be submitted, None if it may now. `has_place` tells whether its group's pace lets a job that waits here to the
+    backend.
     """
 
     folder: JobFolder
@@ -96,6 +97,7 @@ class View(Struct, frozen=True, kw_only=True, dict=True):
     never_began: bool = False
     is_gone: bool = False
     room_at: int | None = None
+    has_place: bool = True
 
     @cached_property
     def table(self) -> ExitTable:

@@ -294,7 +294,9 @@ class Monitor:
         if known.ended is not None:
             wait = 0 if self._sender.busy else None
         elif known.is_held_back:
-            wait = DEPENDENCY_CHECK_SECONDS
+            # The end of another job wakes one that waits for its place alone.
+            later = None if view.room_at is None else view.room_at - now
+            wait = DEPENDENCY_CHECK_SECONDS if known.dependencies else later
         elif known.refused is not None:
             wait = max(again_at(known, known.refused), view.room_at or 0) - now
         elif known.retry is not None:

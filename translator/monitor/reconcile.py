@@ -18,6 +18,7 @@ from paislurm.backends.slurm.job_states import FORGOTTEN, Phase, phase
 
 from ..errors import BackendError, PaislurmError
 from ..exit_codes.codes import REFUSED
+from ..folded_names import by_numbers
 from ..state.changes import changed_options, memory_step, policy_at
 from ..state.history import apply
 from ..state.journal_records import Ended, Intent, Refused, Retry
@@ -38,6 +39,7 @@ from .attempt import (
 from .claim import shown_name
 from .job_site import JobSite
 from .job_status import JobStatus
+from .pace import Paces
 from .poll import held_back, open_job, poll_jobs
 from .transition import abandoned, attempt_end, while_refused
 
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.journal_records import Record
     from .facts import View
+    from .pace import Members
     from .polling.shared_results import Ask, PollResult
 
 REFUSED_SECONDS = 3600
@@ -57,6 +60,7 @@ REFUSED_SECONDS = 3600
 CANCEL_SECONDS = 60
 """Seconds after which Slurm shows a cancelled job as ending, if it remembers the cancel."""
 NO_ENVIRONMENT = "the environment and the secrets of its submit have been removed"
+NEVER_WRITTEN = "its submit was interrupted"
 FULL_HOUR = "the site's limit on retries per hour is reached (`retry.maxAttemptsPerHour`)"
 
 UNKNOWN_SECONDS = 30 * 86400
@@ -81,7 +85,7 @@ class Dependencies(Struct, frozen=True, kw_only=True):
     `poll_at_most_every` returns a poll function for the monitor's loop that polls at most once in so many seconds.
     `new_shared_result` returns a backend's new answer to another process. `room_at` returns the time from which a job
     may submit one more attempt, in seconds since 1970. `ahead` returns how many seconds before its start a backend
-    accepts an attempt. `ledger` holds the
+    accepts an attempt. `members` yields the jobs of a group. `ledger` holds the
     user's bad nodes. `unreached` holds the last refusal of each unreachable backend: only one of the attempts due
     there is tried at a time.
     """
@@ -96,6 +100,7 @@ class Dependencies(Struct, frozen=True, kw_only=True):
     site_of: Callable[[History], JobSite] = lambda _: JobSite()
     room_at: Callable[[History], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0
+    members: Members = lambda _user, _group: ()
     unreached: dict[str, Refused] = field(default_factory=dict)
     ledger: Ledger = NO_LEDGER
 
@@ -105,14 +110,18 @@ def reconcile(
 ) -> list[View]:
     """Run one step for the jobs. Return their views after it; `ask` and `tasks` as in `poll_jobs`."""
     views = poll_jobs(jobs, dependencies.backend, dependencies.clock(), ask or dependencies.ask, tasks=tasks)
-    views = [_act(view, dependencies) for view in views]
+    paces = Paces(views, dependencies.members)
+    # Jobs that wait for a place get it in the order of their creation, and of their numbers.
+    order = sorted(range(len(views)), key=lambda k: (views[k].history.created, by_numbers(views[k].folder.name)))
+    for position in order:
+        views[position] = paces.noted(_act(views[position], dependencies, paces))
     ended = -1
     while ended < (ended := sum(view.job_status.ended for view in views)):
-        # The end of a job may end a job that waited for it, and so on.
-        views = [
-            _act(held_back(view, dependencies.clock()), dependencies) if view.history.is_held_back else view
-            for view in views
-        ]
+        # The end of a job may end or start a job that waited for it, and so on.
+        for position in order:
+            if views[position].history.is_held_back:
+                again = held_back(views[position], dependencies.clock())
+                views[position] = paces.noted(_act(again, dependencies, paces))
     return views
 
 
@@ -127,11 +136,12 @@ def needs_user(view: View) -> bool:
     return is_unknown(view) and not view.claimable
 
 
-def _act(view: View, dependencies: Dependencies) -> View:
+def _act(view: View, dependencies: Dependencies, paces: Paces) -> View:
     """Record what is new about a job, and act on it. Failed actions are repeated in the next step."""
     if _is_quiet(view) or not dependencies.owns(view) or not dependencies.holds_lock():
         return view
     try:
+        view = paces.applied(view, dependencies.clock())
         view = record_news(view, dependencies.backend, dependencies.ledger)
         if needs_user(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
             # The backend has almost certainly lost the job, and its user may not return for long.
@@ -226,10 +236,11 @@ def _due_attempt(view: View, now: int) -> int | None:
     if known.retry is not None:
         return known.attempt + 1 if now >= known.retry.retry_at else None
     if known.is_held_back:
-        return 0 if may_begin(view.folder, known) else None
+        return 0 if view.has_place and may_begin(view.folder, known) else None
     if known.refused is not None:
         return known.attempt if now >= again_at(known, known.refused) else None
-    return known.attempt if (known.attempt or known.first_tag) and is_settled(known, view.polled_at) else None
+    may_submit = view.has_place and bool(known.attempt or known.first_tag)
+    return known.attempt if may_submit and is_settled(known, view.polled_at) else None
 
 
 def held_up(
@@ -257,6 +268,9 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     """Submit a new attempt, unless another process has, or the job was cancelled meanwhile."""
     folder, now = view.folder, dependencies.clock()
     before = open_job(folder).history
+    if before.is_held_back and not folder.is_written():
+        is_over = now - before.created > SETTLED_SECONDS
+        return _given_up(view, before, now, number, NEVER_WRITTEN, dependencies) if is_over else view
     prepare(folder, number, changed_options(before.changes), memory_step(before.changes))
     if not dependencies.holds_lock():
         return view
@@ -264,7 +278,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     if before.cancelled is not None or (before.attempt, before.job_id) != (view.history.attempt, view.history.job_id):
         return view
     environment = kept_environment(folder.path)
-    kept = not is_remote(before.backend) and is_kept(policy_at(before, 0), before.dependencies)
+    kept = not is_remote(before.backend) and is_kept(policy_at(before, 0), before.first_tag)
     if kept and environment is None:
         # It is removed before the end of a job is recorded, with the secrets, and the record may have failed.
         return _given_up(view, before, now, number, NO_ENVIRONMENT, dependencies)
@@ -328,6 +342,6 @@ def _given_up(view: View, known: History, now: int, attempt: int, refusal: str, 
 def is_tried_again(known: History, refused: Refused, *, lasting: bool) -> bool:
     """Return whether a refused attempt is submitted again; `lasting` refusals are not.
 
-    An unreachable backend is tried forever: a missing answer is never an end.
+    An unreachable backend, or a full one, is tried forever: a missing answer is never an end.
     """
     return not refused.reached or (refused.happened_at - known.first_asked < REFUSED_SECONDS and not lasting)

@@ -98,7 +98,7 @@ def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus,
 def while_refused(known: History, refused: Refused, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return the status of a job whose attempt was refused, and its end if a user cancelled it."""
     if known.cancelled is None:
-        again = "for an hour" if refused.reached else f"until {known.backend_label} responds"
+        again = "for an hour" if refused.reached else f"until {known.backend_label} accepts it"
         refusal, held = refused.reason, held_text(known)
         why = reason("an attempt was refused", attempt=known.attempt, refusal=refusal, again=again, held=held)
         return JobStatus.so_far("WAITING", why), ()

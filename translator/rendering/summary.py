@@ -49,7 +49,8 @@ def _sentences(plan: Plan) -> Iterator[str]:
     if when := plan.retry_policy.monitor_after:
         yield (
             f"{_STEP_AFTER[when]}, the script last runs `paislurm monitor --once` for this job, as written by "
-            "`paislurm submit` to monitor-call in the run folder: it may submit the next attempt."
+            "`paislurm submit` to monitor-call in the run folder: it may submit the next attempt, or jobs that wait "
+            "for this one."
         )
     yield (
         "It runs as the submitting user. The script itself writes to the run folder, which all nodes must see, and "

@@ -24,6 +24,7 @@ from .journal_records import (
     JobRole,
     Notified,
     Observed,
+    Pace,
     Refused,
     Retry,
     RetryCounters,
@@ -76,6 +77,7 @@ class History(Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
     dependencies: tuple[Dependency, ...] = ()
+    pace: Pace | None = None
     first_tag: str = ""
     tasks: int = 0
     created: int = 0
@@ -121,7 +123,7 @@ class History(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the first attempt is not yet submitted, because the job waits for others."""
+        """Whether the first attempt is not yet submitted, because the job waits for others or for a place."""
         return bool(self.first_tag) and not (self.tag or self.job_id or self.attempt) and self.ended is None
 
     @property

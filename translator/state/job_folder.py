@@ -127,6 +127,18 @@ class JobFolder(Struct, frozen=True, kw_only=True):
             return opened.status(JOURNAL) is not None
         return False
 
+    def is_written(self) -> bool:
+        """Return whether its submit has written the first script, the last file of a job that waits with secrets.
+
+        Folders are listed, because a client of a file server may keep a missing name for a while. Raises OSError.
+        """
+        path = self.path
+        for name in (ATTEMPTS, "0", SCRIPT):
+            if name not in os.listdir(path):  # noqa: PTH208 - as elsewhere
+                return False
+            path /= name
+        return True
+
     def result(self, attempt: int) -> Path:
         return self.attempt(attempt) / RESULT
 
@@ -180,9 +192,9 @@ class Living(NamedTuple):
     stamp: Stamp | None
     kept: EndedJobs
 
-    def read(self) -> History:
-        """Return the history from the end of the journal. Raises OSError if it cannot be read."""
-        known = self.folder.summary()
+    def read(self, *, whole: bool = False) -> History:
+        """Return the history from the `whole` journal or its end. Raises OSError if it cannot be read."""
+        known = self.folder.history() if whole else self.folder.summary()
         self.kept.add(self.folder.name, self.stamp, known)
         return known
 
@@ -222,6 +234,15 @@ class Store:
             ended = self.ended.get(name, stamp, journal)
             yield name, ended or Living(JobFolder(path=self.jobs / name), stamp, self.ended)
         self.ended.keep(set(names))
+
+    def members(self, user: str, group: str) -> Iterator[tuple[str, History]]:
+        """Yield the names and histories of the jobs of a user's group; an ended job has what its cached end has."""
+        for name, job in self.entries():
+            if name.startswith(f"{user}~"):
+                with suppress(OSError):
+                    known = job.read(whole=True) if isinstance(job, Living) else job
+                    if known.group == group:
+                        yield name, known
 
     def find(self, address: str, *, user: str, groups: Callable[[], Sequence[str]] = tuple) -> JobFolder:
         """Return the job for an address: a folder's name, a job's name, a name with a number, or the backend's id.

@@ -84,6 +84,15 @@ class Dependency(Struct, frozen=True, kw_only=True):
     """The end to wait for: `succeeded` or `ended`."""
 
 
+class Pace(Struct, frozen=True, kw_only=True):
+    """How a job that waits here is submitted beside the other jobs of its group."""
+
+    at_once: Count = 0
+    """How many jobs of the group are at the backend at a time; 0: as many as it accepts."""
+    stop_after: Count = 0
+    """After how many failures of the group with the same exit code the job is not submitted any more; 0: never."""
+
+
 class _Record(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
     """A line of a journal; `kind` is the name of its class."""
 
@@ -123,8 +132,10 @@ class Created(_Record, frozen=True, kw_only=True):
     """The values of the sweep's parameters, by name."""
     dependencies: tuple[Dependency, ...] = ()
     """The jobs for which this one waits."""
+    pace: Pace | None = None
+    """How a job that waits for its place in a group is submitted; None for any other job."""
     first_tag: str = ""
-    """The tag of the first attempt of a job that waits for others."""
+    """The tag of the first attempt of a job that waits here."""
     virtual_cluster: str = ""
     """The virtual cluster."""
     partition: str = ""
@@ -169,7 +180,7 @@ class Refused(_OfAttempt, frozen=True, kw_only=True):
     retry_at: Int = 0
     """When the attempt is submitted again; 0 in journals of earlier versions."""
     reached: bool = True
-    """Whether the backend was reachable."""
+    """Whether the backend was reachable and not full."""
 
 
 class Observed(_OfAttempt, frozen=True, kw_only=True):

@@ -14,10 +14,10 @@ from ..files.names import ENVIRONMENT
 from ..files.reading import read_end
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from .journal_records import Dependency, RetryPolicy
+    from .journal_records import RetryPolicy
 
 UMASK = "umask"
 """The name of the file with the umask, as the builtin of bash prints it: `0022`."""
@@ -36,9 +36,9 @@ def current_umask() -> int:
     return mask
 
 
-def is_kept(policy: RetryPolicy, after: Sequence[Dependency]) -> bool:
+def is_kept(policy: RetryPolicy, first_tag: str) -> bool:
     """Return whether a job that is submitted from here keeps its environment: a monitor may submit an attempt of it."""
-    return bool(policy.retry_limit or policy.max_transient_retries or after)
+    return bool(policy.retry_limit or policy.max_transient_retries or first_tag)
 
 
 def as_bytes(environment: Mapping[str, str]) -> bytes:

@@ -41,8 +41,6 @@ class JobView(JobLine, frozen=True, kw_only=True):
     """The stall of a running job, or with which it has ended; None if its tasks moved, or without a stall guard."""
     lost_nodes: tuple[str, ...] = ()
     """The nodes after whose loss all tasks of the running job started anew on spare nodes."""
-    accepted: bool | None = None
-    """Whether the backend has accepted the last attempt; None if it is unknown."""
     backend_state: str | None = None
     """The backend's state of the Slurm job."""
     backend_reason: str | None = None

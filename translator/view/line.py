@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from ..plural import counted, verb
 from ..times import Time, elapsed_seconds, seconds_since_1970
 from .states import State, state_text
 
@@ -36,6 +37,8 @@ class JobLine(Struct, frozen=True, kw_only=True):
     """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
     job_id: str | None
     """The id of the last attempt's Slurm job; None while it has none."""
+    accepted: bool | None = None
+    """Whether the backend has accepted the last attempt, or else it waits here; None if it is unknown."""
     created_at: Time | None
     """When the first attempt was submitted."""
     submitted_at: Time | None
@@ -113,6 +116,8 @@ class Listing(Struct, frozen=True, kw_only=True):
     """The jobs, the newest first; jobs of a sweep are sorted by parameter values."""
     group: str | None = None
     """The name of the sweep, if these are its jobs."""
+    waiting_here: str | None = None
+    """How many jobs of the sweep wait here, not at the backend, and why; None for none."""
 
 
 class Reason(NamedTuple):
@@ -121,6 +126,15 @@ class Reason(NamedTuple):
     state: str
     text: str
     names: tuple[str, ...]
+
+
+def waiting_here(jobs: Iterable[JobLine]) -> str:
+    """Return how many jobs wait here, not at the backend, and why most of them do; "" for none."""
+    reasons = by_reason(
+        (job.name, job.state, job.reason or "") for job in jobs if job.accepted is False and not job.ended
+    )
+    count = sum(len(reason.names) for reason in reasons)
+    return f"{counted(count, 'job')} {verb(count, 'waits', 'wait')} here: {reasons[0].text}" if reasons else ""
 
 
 def by_reason(jobs: Iterable[tuple[str, str, str]]) -> list[Reason]:

@@ -156,7 +156,7 @@ def test_a_retry_is_submitted_soon_after_the_controller_returns(tmp_path: Path) 
     assert all(60 <= pause < 120 for pause in pauses[5:]), pauses
     assert view.job_status.reason == (
         "attempt 2 is not submitted yet: Slurm cannot be reached: Batch job submission failed: Unable to contact slurm "
-        "controller (connect failure); retrying until Slurm responds"
+        "controller (connect failure); retrying until Slurm accepts it"
     )
     assert (view.job_status.state, seen(folder, backend).job_status) == ("WAITING", view.job_status)
     # The hour in which a refusal may pass begins when Slurm answers.

@@ -21,6 +21,7 @@ from ...monitor.job_status import JobStatus, tells_all
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...state.history import History
+from ...state.job_folder import JobFolder
 from ...state.journal_records import Ended
 from ...state.tidy import is_tidy, tidy
 from ...view.reasons import reason
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from ...monitor.facts import View
     from ...monitor.polling.shared_results import Ask
-    from ...state.job_folder import JobFolder
     from ...view.states import State
     from ..session import Session
 
@@ -69,6 +69,7 @@ def dependencies(
         room_at=partial(when_room, session, sites=sites),
         site_of=sites.of,
         ahead=ahead,
+        members=session.store.members,
         ledger=ledger(session),
     )
 
@@ -130,7 +131,7 @@ only for a moment."""
 
 def _refreshed(session: Session, jobs: Sequence[View], max_age: float) -> list[View]:
     lock, ask = monitor_lock(session), poll_at_most_every(session, max_age, partial(everything, session))
-    wanted, jobs, sites = len(jobs), with_awaited(jobs), JobSites(session)
+    wanted, jobs, sites = len(jobs), with_awaited(session, jobs), JobSites(session)
     room = partial(when_room, session, sites=sites)
     views: list[View] = []
     unrecorded: list[bool] = []
@@ -177,15 +178,26 @@ def _without_end(view: View, holder: str) -> View:
     return replace(view, job_status=JobStatus.so_far(state, why))
 
 
-def with_awaited(jobs: Sequence[View]) -> list[View]:
-    """Return jobs and their dependencies, because no other process may record the ends of these."""
+def with_awaited(session: Session, jobs: Sequence[View]) -> list[View]:
+    """Return jobs, their dependencies, and the jobs that have the places for which they wait.
+
+    No other process may record the ends of these.
+    """
     found, names = [*jobs], {job.folder.name for job in jobs}
+    groups: set[str] = set()
     for job in found:
-        for each in awaited(job.folder, job.history) if job.history.is_held_back else ():
-            if each.fulfilment == "unfulfilled" and each.folder is not None and each.folder.name not in names:
+        known = job.history
+        awaits = awaited(job.folder, known) if known.is_held_back else ()
+        folders = [each.folder for each in awaits if each.fulfilment == "unfulfilled" and each.folder is not None]
+        if known.is_held_back and known.pace is not None and known.group not in groups:
+            groups.add(known.group)
+            members = session.store.members(known.user, known.group)
+            folders += [JobFolder(path=session.store.jobs / name) for name, each in members if each.ended is None]
+        for folder in folders:
+            if folder.name not in names:
                 with suppress(OSError):
-                    found.append(open_job(each.folder))
-                    names.add(each.folder.name)
+                    found.append(open_job(folder))
+                    names.add(folder.name)
     return found
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...planning.job_plan import Plan
     from ...site.profile import Site
-    from ...state.journal_records import Dependency
+    from ...state.journal_records import Dependency, Pace
     from ..input.source import Source
     from ..session import Session
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class Prepared(Struct, frozen=True, kw_only=True):
     """A job that is ready to submit, with its name (`user~job`) and dependencies.
 
-    `group` and `sweep` are as in `Created`.
+    `group`, `sweep` and `pace` are as in `Created`.
     """
 
     source: Source
@@ -51,6 +51,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     after: tuple[Dependency, ...] = ()
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
+    pace: Pace | None = None
 
 
 def prepare(

@@ -76,7 +76,7 @@ class EndedSubmission(JobLine, frozen=True, kw_only=True):
 
 
 class Submitted(Struct, frozen=True, kw_only=True):
-    """A submitted job; `job_id` is None for a dry run, and "" for a job that waits for others."""
+    """A submitted job; `job_id` is None for a dry run, and "" for a job that waits here; `why` tells the reason."""
 
     folder: JobFolder
     job: str
@@ -85,12 +85,15 @@ class Submitted(Struct, frozen=True, kw_only=True):
     job_id: str | None
     compiled: Compiled
     after: tuple[Dependency, ...] = ()
+    why: str = ""
 
     @property
     def text(self) -> str:
         """The submission in words."""
         if self.after:
             return f"{self.folder.name} waits and will be submitted when {text_of(self.after)}"
+        if self.job_id == "":
+            return f"{self.folder.name} waits here: {self.why}"
         return f"{self.folder.name} is job {self.job_id}"
 
     @property

@@ -15,7 +15,8 @@ from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, FolderError, InterruptedWaitError, RejectedError, UnreachableError
-from ...files.names import ATTEMPTS, ENVIRONMENT, JOB_FILE, JOURNAL, MORE_MEMORY, PLAN, SCRIPT
+from ...files.names import ATTEMPTS, ENVIRONMENT, JOB_FILE, JOURNAL, MORE_MEMORY, PLAN, SCRIPT, SECRETS
+from ...monitor.after import before_first
 from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
 from ...planning.growth import growth_of
 from ...state.history import history
@@ -61,7 +62,9 @@ def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Depe
     return submitted
 
 
-def described(session: Session, prepared: Prepared, folder: JobFolder, job_id: str | None = None) -> Submitted:
+def described(
+    session: Session, prepared: Prepared, folder: JobFolder, job_id: str | None = None, why: str = ""
+) -> Submitted:
     """Return the result of a submission."""
     return Submitted(
         folder=folder,
@@ -71,17 +74,22 @@ def described(session: Session, prepared: Prepared, folder: JobFolder, job_id: s
         job_id=job_id,
         compiled=prepared.compiled,
         after=prepared.after,
+        why=why,
     )
 
 
-def take(session: Session, prepared: Prepared, place: Place) -> Submitted:
-    """Submit a prepared job, and return the result. A repeated attempt searches the place again."""
+def take(session: Session, prepared: Prepared, place: Place, *, patience: int | None = None) -> Submitted:
+    """Submit a prepared job, and return the result. A repeated attempt searches the place again.
+
+    At a limit on submitted jobs, attempts are repeated for `patience` seconds, by default as the site has it.
+    """
     found = [place]
 
     def attempt() -> Submitted:
         return _submit(session, prepared, found.pop() if found else place_for(session, prepared.name))
 
-    return with_back_off(session, attempt, prepared.compiled.site.retry.submit_wait, place.folder.name)
+    patience = prepared.compiled.site.retry.submit_wait if patience is None else patience
+    return with_back_off(session, attempt, patience, place.folder.name)
 
 
 def leave_behind(session: Session, prepared: Prepared) -> None:
@@ -104,18 +112,21 @@ def _submit(session: Session, prepared: Prepared, place: Place) -> Submitted:
     """Create the folder and submit; undo everything if the backend rejects the job."""
     compiled, source = prepared.compiled, prepared.source
     files, known = _files(session, prepared)
+    last = {f"{SECRETS}/{name}": secret.encode() for name, secret in compiled.secrets.items()}
+    if known.is_held_back and last:
+        # A monitor submits no job without a script.
+        last[f"{ATTEMPTS}/0/{SCRIPT}"] = files.pop(f"{ATTEMPTS}/0/{SCRIPT}")
     folder = put_in_place(session, stage(session.store, files), place)
     try:
         # Secrets come last: once the folder has its name, the monitor removes them even if this process is killed.
-        secrets = compiled.secrets.items()
         check_in_time(folder, session.now() - known.created)
-        write_files(folder.path, {f"{folder.secrets.name}/{name}": secret.encode() for name, secret in secrets})
+        write_files(folder.path, last)
         check_in_time(folder, session.now() - known.created)
     except BaseException:
         undo(folder, session.now() - known.created)
         raise
     if known.is_held_back:
-        return described(session, prepared, folder, "")
+        return described(session, prepared, folder, "", before_first(folder, known, known.created)[0].reason)
     try:
         exclude = known.excluded_nodes(session.now(), ledger(session).read(known))
         record, unwritten = submit_attempt(folder, known, session.backend(source.backend), session.now, exclude=exclude)
@@ -189,7 +200,7 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
 
 
 def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], History]:
-    """Return the files of a new job folder; the journal contains the intent unless the job waits for others."""
+    """Return the files of a new job folder; the journal contains the intent unless the job waits here."""
     compiled, source, now = prepared.compiled, prepared.source, session.now()
     policy = retry_policy(compiled)
     intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster or "")
@@ -211,9 +222,10 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
         group=prepared.group,
         sweep=prepared.sweep,
         dependencies=prepared.after,
-        first_tag=intent.tag if prepared.after else "",
+        pace=prepared.pace,
+        first_tag=intent.tag if prepared.after or prepared.pace else "",
     )
-    records: tuple[Record, ...] = (created,) if prepared.after else (created, intent)
+    records: tuple[Record, ...] = (created,) if created.first_tag else (created, intent)
     files = {
         JOB_FILE: kept,
         PLAN: json.dumps(plain(compiled.plan), indent=2).encode() + b"\n",
@@ -226,7 +238,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
         return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
         files[MONITOR_CALL] = monitor_call(session, source.site)
-    if is_kept(policy, prepared.after):
+    if is_kept(policy, created.first_tag):
         files[ENVIRONMENT] = as_bytes(scrubbed(session.environment))
     if submit_folder := source.submit_folder or current_folder():
         files[SUBMIT_DIR] = os.fsencode(submit_folder)

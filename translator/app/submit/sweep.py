@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import Diagnostic, PaislurmError, UsageError
-from ...exit_codes.codes import DEADLINE, NEVER_TAKEN, OUT_OF_MEMORY, REFUSED
+from paislurm.backends.slurm.refusal_table import LIMIT_REACHED
+
+from ...errors import Diagnostic, PaislurmError, RejectedError, UsageError
+from ...exit_codes.codes import DEADLINE, NEVER_TAKEN, OUT_OF_MEMORY, REFUSED, STOPPED
 from ...files.names import JOB_FILE
 from ...files.reading import read_end
 from ...monitor.poll import open_job
 from ...plural import counted, verb
 from ...state.address import newest, parse
 from ...state.job_folder import JobFolder
+from ...state.journal_records import Pace
 from ...state.parsed import parse_int
 from ..input.secret_files import kept_text
 from ..input.source import Source
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from .sweep_values import Point
 
 
+NO_PACE = Pace()
 MANY = 100
 """Most jobs that are submitted without --yes."""
 
@@ -106,13 +110,14 @@ def submit_sweep(
     dry_run: bool,
     after: tuple[Dependency, ...] = (),
     failed: str | None = None,
+    pace: Pace = NO_PACE,
     yes: bool = False,
     say: Callable[[Submitted], None] = lambda _: None,
 ) -> Sweep:
     """Submit a job for each point of a sweep unless it exists, and call `say` with each submitted job.
 
-    Jobs that `failed` for this cause are submitted again. Raises UsageError for more than MANY without `yes`. Other
-    errors contain the number of submitted jobs.
+    Jobs that `failed` for this cause are submitted again. Those that `pace` or a limit of Slurm holds back wait here.
+    Raises UsageError for more than MANY without `yes`. Other errors contain the number of submitted jobs.
     """
     found = points(words, own={name for name, _ in source.parameters})
     if len(found) > MANY and not (yes or dry_run):
@@ -123,7 +128,7 @@ def submit_sweep(
     jobs = prepare(session, sources, keep=not dry_run, after=after)
     name = jobs[0].compiled.job.name.removesuffix(sources[0].suffix.removeprefix(source.suffix))
     group = group_of(session, jobs, found, name, again)
-    submitted = _submit(session, group, dry_run=dry_run, say=say)
+    submitted = _submit(session, group, pace, dry_run=dry_run, say=say)
     return Sweep(
         group=group.name,
         submitted=tuple(submitted),
@@ -137,17 +142,26 @@ def _source(source: Source, point: Point, ending: str) -> Source:
     return replace(source, parameters=parameters, suffix=f"{source.suffix}{ending}", typed=typed)
 
 
-def _submit(session: Session, group: Group, *, dry_run: bool, say: Callable[[Submitted], None]) -> list[Submitted]:
+def _submit(
+    session: Session, group: Group, pace: Pace, *, dry_run: bool, say: Callable[[Submitted], None]
+) -> list[Submitted]:
     done: list[Submitted] = []
     if not group.missing:
         return done
     first = group.missing[0][0]
     if dry_run:
         return [described(session, job, place.folder) for job, place in group.missing]
+    # A paced group whose jobs live gets no other job but by the monitor, who counts them.
+    members = session.store.members(session.user, group.name) if pace.at_once else ()
+    waits = any(known.ended is None for _, known in members)
     try:
         for job, place in group.missing:
-            done.append(take(session, job, place))
+            done.append(_taken(session, _paced(job, pace), place, pace, waits=waits))
             say(done[-1])
+            waits = waits or bool(pace.at_once) or done[-1].job_id == ""
+        if any(each.job_id == "" for each in done):
+            with suppress(OSError):
+                refresh_all(session, [open_job(each.folder) for each in done])
     except (PaislurmError, KeyboardInterrupt) as error:
         count = len(done) + len(group.present)
         total = len(group.missing) + len(group.present)
@@ -163,6 +177,27 @@ def _submit(session: Session, group: Group, *, dry_run: bool, say: Callable[[Sub
         leave_behind(session, first)
     say_next(session, first)
     return done
+
+
+def _paced(job: Prepared, pace: Pace) -> Prepared:
+    """Return a job whose script calls the monitor after any end, where the site has no other monitor."""
+    plan = job.compiled.plan
+    if not (pace.at_once and plan.retry_policy.monitor_after):
+        return job
+    retry_policy = replace(plan.retry_policy, monitor_after="end")
+    return replace(job, compiled=replace(job.compiled, plan=replace(plan, retry_policy=retry_policy)))
+
+
+def _taken(session: Session, job: Prepared, place: Place, pace: Pace, *, waits: bool) -> Submitted:
+    """Submit a job, or let it wait here, also if Slurm accepts no more jobs for now."""
+    if not waits:
+        try:
+            return take(session, job, place, patience=0)
+        except RejectedError as error:
+            if error.diagnostics[0].code != LIMIT_REACHED:
+                raise
+            place = place_for(session, job.name)
+    return take(session, replace(job, pace=pace), place)
 
 
 LONGEST = 60
@@ -272,8 +307,9 @@ def _existing(session: Session, jobs: Sequence[Prepared]) -> dict[str, View]:
 
 
 def _never_reached(known: History) -> bool:
-    end = known.ended
-    return end is not None and not known.job_id and end.exit_code in (NEVER_TAKEN, REFUSED)
+    """Return whether a job ended before it had a job of Slurm, and not by its user's wish."""
+    end, codes = known.ended, (NEVER_TAKEN, REFUSED, STOPPED)
+    return end is not None and not known.job_id and known.cancelled is None and end.exit_code in codes
 
 
 def _has_text(folder: JobFolder, job: Prepared) -> bool:

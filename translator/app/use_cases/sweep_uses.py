@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...state.journal_records import Pace
 from ..input.source import source_of
 from .use_cases import UseCases
 
@@ -27,6 +28,8 @@ class SweepUses(UseCases):
         *values: str,
         after: Sequence[AnyJob] = (),
         failed: str | None = None,
+        at_once: int = 0,
+        stop_after: int = 0,
         dry_run: bool = False,
         many: bool = True,
         each: Callable[[Submitted], None] = lambda _: None,
@@ -36,6 +39,8 @@ class SweepUses(UseCases):
 
         `values` are such as "lr=0.1,0.01", "seed=1..5" or "lr=0..1..0.25". Existing jobs of the sweep are kept,
         but those that `failed` for a cause are submitted again: "any", "out-of-memory", "timeout" or an exit code.
+        With `at_once`, at most so many jobs of the sweep are at Slurm at a time; the others wait here, and are not
+        submitted any more after `stop_after` failures with one exit code (0: no such limit).
         `each` is called with each submitted job. Raises UsageError for invalid values, and unless `many` for more than
         100 jobs. The other arguments and errors are those of `submit` of jobs. If a job cannot be submitted, the error
         contains the number of submitted jobs; the same call submits the others.
@@ -49,6 +54,7 @@ class SweepUses(UseCases):
             source_of(file, options),
             values,
             failed=failed,
+            pace=Pace(at_once=at_once, stop_after=stop_after),
             dry_run=dry_run,
             after=jobs_before(self._session, words),
             yes=many,

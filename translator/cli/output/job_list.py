@@ -12,7 +12,7 @@ from ...folded_names import by_numbers
 from ...plural import counted, verb
 from ...terminal_text import one_line
 from ...times import by_size, format_time
-from ...view.line import Listing
+from ...view.line import Listing, waiting_here
 from .console import is_terminal, log, print_json
 from .job_table import COLUMNS, DEFAULT_COLUMNS, PARAMETER, WATCH_COLUMNS, cells, column, needs_run, sorted_lines
 from .several import print_lines
@@ -64,10 +64,13 @@ def print_jobs(
         chosen = session.jobs.with_run(chosen)
     if "size" in shown:
         chosen = session.jobs.with_sizes(chosen)
+    waits = waiting_here(lines) if group is not None else ""
     if as_json:
-        print_json(Listing(jobs=tuple(chosen), group=group))
+        print_json(Listing(jobs=tuple(chosen), group=group, waiting_here=waits or None))
     elif chosen:
         print_lines(session.jobs.with_typed_names(chosen), shown, now, fit=is_terminal(sys.stdout))
+        if waits:
+            log(one_line(waits))
     if rest:
         living = sum(not line.ended for line in rest)
         which = f" ({living} unfinished)" if living else ""

@@ -9,6 +9,7 @@ from ...plural import counted, some_of
 from ...terminal_text import one_line
 from ...view.failure import cause_text, failure_key, failure_text
 from ...view.jobs import Jobs
+from ...view.line import waiting_here
 from ...view.states import counts_text
 from .console import is_terminal, log, print_json, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted, short_name
@@ -83,12 +84,14 @@ def cause_texts(lines: Sequence[JobLine], failure_of: Callable[[str], JobFailure
 
 
 def total_texts(lines: Sequence[JobLine], groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield the number of jobs in each state, for each group or for all jobs."""
-    states = {line.name: line.state for line in lines}
-    totals = {f"group {name}: ": members for name, members in groups.items()} or {"": states}
+    """Yield the number of jobs in each state, and of those that wait here, for each group or for all jobs."""
+    known = {line.name: line for line in lines}
+    totals = {f"group {name}: ": members for name, members in groups.items()} or {"": known}
     for name, members in totals.items():
-        found = [states[member] for member in members if member in states]
-        yield one_line(f"{name}{counted(len(found), 'job')}, {counts_text(found)}")
+        found = [known[member] for member in members if member in known]
+        yield one_line(f"{name}{counted(len(found), 'job')}, {counts_text(line.state for line in found)}")
+        if waits := waiting_here(found):
+            yield one_line(waits)
 
 
 def print_one_or_several(jobs: Sequence[JobView], *, many: bool) -> None:

@@ -38,7 +38,15 @@ def sweep_command(session: Session, source: Source, options: SubmitOptions) -> i
             print_result(submitted.text)
 
     sweep = session.sweeps.submit(
-        source, *options.sweep, after=options.after, failed=options.failed, dry_run=dry_run, many=options.yes, each=say
+        source,
+        *options.sweep,
+        after=options.after,
+        failed=options.failed,
+        at_once=options.at_once or 0,
+        stop_after=options.stop_after or 0,
+        dry_run=dry_run,
+        many=options.yes,
+        each=say,
     )
     if not as_json:
         for each in sweep.submitted if dry_run else ():
@@ -53,7 +61,9 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
     present, number = len(sweep.present), len(sweep.submitted)
     there = f", {present} {verb(present, 'was', 'were')} submitted before" if present else ""
     which = f"dry run: {counted(number, 'job')} would be" if dry_run else counted(number, "job")
-    log(f"group {sweep.group}: {which} submitted{there}")
+    waits = sum(each.job_id == "" for each in sweep.submitted)
+    here = f", {waits} of them {verb(waits, 'waits', 'wait')} here" if waits else ""
+    log(f"group {sweep.group}: {which} submitted{here}{there}")
     if present or not dry_run:
         log(f"see: paislurm list --group {sweep.group}")
     if sweep.present and not sweep.submitted:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ...app.jobs.live import Note
 from ...plural import attempt_name, counted
 from ...times import age, elapsed_text, number
+from ...view.line import waiting_here
 from .paint import counts_pieces, state_style
 from .tasks import MARKS, URGENCY, counts_of, filtered, urgent_first, window
 
@@ -66,7 +67,9 @@ def short_name(session: Session, job: str) -> str:
 
 
 def totals(jobs: Sequence[JobLine]) -> list[str | tuple[str, str]]:
-    return [(f"{counted(len(jobs), 'job')}", "bold"), "   ", *counts_pieces(counts_of(jobs))]
+    waits = waiting_here(jobs)
+    pieces = [(f"{counted(len(jobs), 'job')}", "bold"), "   ", *counts_pieces(counts_of(jobs))]
+    return [*pieces, (f"   {waits}", "dim")] if waits else pieces
 
 
 def _name_width(session: Session, jobs: Sequence[JobLine], width: int) -> int:
@@ -167,6 +170,7 @@ def rows_of(jobs: Iterable[JobLine]) -> list[JobLine]:
 def _group(name: str, jobs: Sequence[JobLine]) -> JobLine:
     """Return a line for a group, with its jobs in place of tasks."""
     urgent = min(jobs, key=lambda job: URGENCY[job.state])
+    counts = ", ".join(f"{count} {state.lower()}" for state, count in counts_of(jobs))
     return replace(
         max(jobs, key=lambda job: job.begun_at),
         name=GROUP + name,
@@ -176,7 +180,7 @@ def _group(name: str, jobs: Sequence[JobLine]) -> JobLine:
         completed=sum(job.ended for job in jobs),
         task_count=len(jobs),
         ended=all(job.ended for job in jobs),
-        reason=", ".join(f"{count} {state.lower()}" for state, count in counts_of(jobs)),
+        reason="; ".join(filter(None, (counts, waiting_here(jobs)))),
         advice=None,
         started_at=None,
         time_limit=None,

@@ -141,7 +141,8 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: plan.retry_policy.monitor_after,
         None,
         (),
-        "the site profile, monitor: none; any end if it sends a notification or restarts the job",
+        "the site profile, monitor: none; any end if it sends a notification, restarts the job, or for a job of a "
+        "sweep with --at-once",
     ),
     Row(
         "CONTAINER_RUNTIME",
