@@ -31,6 +31,7 @@ def run() -> Iterator[Ratio]:
     few, many = _step(FEW), _step(MANY)
     yield Ratio(f"CPU seconds of one step with {FEW:,} live jobs : 2 s", few.cpu, 2, 1)
     yield Ratio(f"memory of one step with {FEW:,} live jobs : 100 MB", few.memory, 100e6, 1)
+    yield Ratio(f"CPU seconds of one step with {MANY:,} live jobs : 1.5 s", many.cpu, 1.5, 1)
     yield Ratio(f"CPU seconds for a job of a step: of {MANY:,} : of {FEW:,}", many.cpu / MANY, few.cpu / FEW, 1.2)
     own, all_of_it, resident = _idle(IDLE_JOBS)
     yield Ratio(f"CPU seconds in an hour of a monitor that waits for {IDLE_JOBS} jobs : 1 s", own * 3600, 1, 1)
