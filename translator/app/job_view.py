@@ -128,7 +128,7 @@ def job_view(
     asked, placed = asked_of(view, plan), with_places(view)
     run = known.run
     failure = None
-    if explain and view.job_status.state == "FAILED":
+    if explain and (view.job_status.state == "FAILED" or known.retry is not None):
         from .failed_task import failure_of
 
         failure = failure_of(session, view)

@@ -72,6 +72,10 @@ def parse_model(
     return partial_model(model, value)
 
 
+_DEEP = 3
+"""The steps of a path to a key of `extras.slurm` itself."""
+
+
 def _diagnostic_parts(
     detail: ErrorDetails, model: type[BaseModel], wording: Wording, misspelled: Mapping[_Loc, _Loc]
 ) -> tuple[int, Path, str, str, bool]:
@@ -84,7 +88,11 @@ def _diagnostic_parts(
         known = [name for each in models for name in _fields(each)]
         number, message, key = 1, f"unknown key `{_shortened(str(path[-1]))}`", True
         near = near_hint(str(misspelled[loc][-1]) if loc in misspelled else str(path[-1]), known)
-        hint = _cut_off(path, value) or _misplaced(path, wording) or near or "remove it"
+        hints = [_misplaced(path, wording), near]
+        if path[:2] == ("extras", "slurm") and len(path) > _DEEP:
+            # Tables there have keys of the same names as parts of the job.
+            hints.reverse()
+        hint = _cut_off(path, value) or next(filter(None, hints), "remove it")
     elif kind in ("missing", "union_tag_not_found"):
         path = path if kind == "missing" else (*path, "type")
         number, message, key = 2, f"`{path[-1]}` is missing", True
