@@ -33,6 +33,7 @@ taskRoles:
     commands: ['export X=1; /bin/true; echo $EPOCHREALTIME >stamp']
 """
 PREPARE = """
+set_batch_defaults
 PSL_SUBMIT_DIR=$PWD PSL_FOLDER=$PWD PSL_ATTEMPT=0 PSL_ATTEMPT_FOLDER=$PWD/attempts/0 PSL_JOB_USER=alice
 PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch PSL_RUN_ID=1-0 PSL_SECRETS_FOLDER=$PWD/secrets PSL_NODE_FOLDER=$PWD/node
 nodes=()

@@ -53,7 +53,6 @@ ENDS = {"succeeded": "succeeded 0 success", "failed": "failed 255 unknown", "tra
 """How a job ends by itself, in the model's word and in the words of the script."""
 SHORTENED = r"""
 place_attempt() { :; }
-check_nodes() { :; }
 write_attempt() { :; }
 start_all_roles() { :; }
 clean_up_nodes() { :; }

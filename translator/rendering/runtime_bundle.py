@@ -36,6 +36,8 @@ def _section(file: str, *uses: str) -> Section:
 
 _CONTAINED_RANKS = "contained-ranks"
 """The use of jobs that use both `native-mpi` and a container runtime."""
+_CONTAINERS = "containers"
+"""The use of jobs with any container runtime, for conditions of lines."""
 _OF_PREFLIGHT = frozenset({"gpu-faults", "pairs"})
 """Uses that require `preflight`."""
 _CONTAINER = (
@@ -78,6 +80,7 @@ _FIRST_TASK = (
 )
 _BATCH = (
     _section("common/replaceable"),
+    _section("task/start_file"),
     _section("node/exit_rules"),
     _section("node/gpu_errors", "gpus"),
     _section("remote_exec/client"),
@@ -158,25 +161,24 @@ def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
     wanted = frozenset(uses)
     if unknown := wanted - frozenset(ALL_USES):
         raise ValueError(f"the runtime has no part for: {', '.join(sorted(unknown))}")
-    if "native-mpi" in wanted and wanted.intersection(BASH_PARTS):
-        wanted |= {_CONTAINED_RANKS}
+    if wanted.intersection(BASH_PARTS):
+        wanted |= {_CONTAINERS, *({_CONTAINED_RANKS} if "native-mpi" in wanted else ())}
     if wanted & _OF_PREFLIGHT:
         wanted |= {"preflight"}
     container, task, first, batch = (_chosen(part, wanted) for part in (_CONTAINER, _TASK, _FIRST_TASK, _BATCH))
-    sections = (*container, *task, *first, *batch)
-    names = frozenset(_NAME.findall("".join(_load(section) for section in sections)))
+    of_tasks = _names((*container, *task, *first), wanted)
     enters = [_dispatch("container_dispatch")] if wanted.intersection(BASH_PARTS) else []
     return our_own(
         [
             "# A line of = begins each part. The job starts in the last part.",
-            *_printed(container, wanted, names),
+            *_printed(container, wanted, of_tasks),
             *enters,
-            *_printed(task, wanted, names),
+            *_printed(task, wanted, of_tasks),
             _dispatch("task_dispatch"),
-            *_printed(first, wanted, names),
+            *_printed(first, wanted, of_tasks),
             _dispatch("first_task_dispatch"),
-            *_printed(batch, wanted, names),
-            _CONDITION.sub(lambda line: _line(line, wanted), f"{_dispatch('dispatch')}\n"),
+            *_printed(batch, wanted, _names(batch, wanted) - of_tasks),
+            _chosen_lines(f"{_dispatch('dispatch')}\n", wanted),
         ]
     )
 
@@ -193,6 +195,11 @@ def _chosen(sections: Iterable[Section], wanted: frozenset[str]) -> list[Section
     ]
 
 
+def _names(sections: Iterable[Section], wanted: frozenset[str]) -> frozenset[str]:
+    """Return the settings that some sections read."""
+    return frozenset(_NAME.findall("".join(_chosen_lines(_load(section), wanted) for section in sections)))
+
+
 def _dispatch(name: str) -> str:
     return load(f"runtime/{name}.sh").rstrip("\n")
 
@@ -207,16 +214,20 @@ def _text(section: Section, wanted: frozenset[str], names: frozenset[str]) -> st
     text = _load(section)
     if section.file.startswith("plugins/"):
         return _program(section.file.partition("/")[2])
-    if section.file == "common/start":
-        return text + _set_defaults(names)
+    if section.file in ("common/start", "batch/state"):
+        return text + _set_defaults("set_defaults" if section.file == "common/start" else "set_batch_defaults", names)
     if section.file == "node/exit_rules":
         return text + _exit_rules("fixed" if "fixed-exit-rules" in wanted else "original")
-    return _CONDITION.sub(lambda line: _line(line, wanted), text)
+    return _chosen_lines(text, wanted)
 
 
-def _line(line: re.Match[str], wanted: frozenset[str]) -> str:
-    """Return a conditional line of the runtime without its condition, or "" if the script does not have it."""
-    return f"{line['text']}\n" if (line["use"] in wanted) == (line["when"] == "only") else ""
+def _chosen_lines(text: str, wanted: frozenset[str]) -> str:
+    """Return a text without the lines for other scripts, and the rest without its conditions."""
+
+    def line(found: re.Match[str]) -> str:
+        return f"{found['text']}\n" if (found["use"] in wanted) == (found["when"] == "only") else ""
+
+    return _CONDITION.sub(line, text)
 
 
 def _load(section: Section) -> str:
@@ -229,12 +240,12 @@ def _program(name: str) -> str:
     return f"program_of_{name}() {{\n  cat_stdin <<'{delimiter}'\n{text}\n{delimiter}\n}}\n"
 
 
-def _set_defaults(names: frozenset[str]) -> str:
-    """Return the function that sets settings missing in the head to their defaults, if the runtime reads them."""
+def _set_defaults(function: str, names: frozenset[str]) -> str:
+    """Return a function that sets settings missing in the head to their defaults, if some sections read them."""
     lines = [
         "",
-        "# set_defaults: set the settings that the head of the script leaves out to their defaults.",
-        "set_defaults() {",
+        f"# {function}: set settings that the head of the script leaves out to their defaults.",
+        f"{function}() {{",
         "  local role",
     ]
     lines += [f"  PSL_{name}=${{PSL_{name}-{value}}}" for name, value in _defaults(OF_JOB, names)]

@@ -33,8 +33,8 @@ def _sentences(plan: Plan) -> Iterator[str]:
         f"from {plan.source} (PAI protocol v{plan.protocol}). {_ends(plan)}"
     )
     yield (
-        f"On the first node this script finds the nodes' addresses, starts {_starts(plan)} with the srun below, "
-        "supervises the tasks, stops the remaining ones when the job is complete, and writes result.json."
+        f"The first node finds the nodes' addresses, starts {_starts(plan)} with the srun below, supervises the "
+        "tasks, stops the remaining ones when the job is complete, and writes result.json."
     )
     if plan.spare:
         yield (
@@ -67,7 +67,7 @@ def _sentences(plan: Plan) -> Iterator[str]:
         "`paislurm submit` makes its run folder; with `sbatch` alone the script makes one below the current folder. "
         f"Nodes need Slurm 20.11, bash 4.2, coreutils, grep and sed{_needs(plan)}."
     )
-    yield "Only the lines above `paislurm runtime` differ from job to job; `paislurm verify` checks both parts."
+    yield "Only the lines above `paislurm runtime` differ between jobs; `paislurm verify` checks both parts."
 
 
 def _ends(plan: Plan) -> str:

@@ -4,6 +4,7 @@
 # FIFO.
 lift_barrier() {
   local component
+  ((PSL_TASKS_BEGUN == PSL_TASK_COUNT)) || return 0
   for component in "${PSL_EVERY_COMPONENT[@]}"; do
     run_on_nodes barrier "$component" >/dev/null &
   done

@@ -56,15 +56,11 @@ describe_threshold() {
 explain_failure() {
   local task=$1
   PSL_EXPLANATION=''
-  if [[ ${PSL_FAILED_IN[$task]-} ]]; then
-    explain_failed_hook "$task"
-  fi
+  explain_failed_hook "$task"  # only: hooks
   if ((${PSL_CODE_OF[$task]:-0} == -1200)); then
     PSL_EXPLANATION+=' because it used more memory than it had asked for'
   fi
-  if ((!PSL_GANG)); then
-    explain_limit "$task"
-  fi
+  explain_limit "$task"  # only: slots
 }
 
 # complete_by_C4: decide when all tasks have ended and no threshold was reached.

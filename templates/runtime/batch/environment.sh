@@ -20,9 +20,7 @@ write_placement() {
     for node in "${!PSL_ADDRESS_OF[@]}"; do
       printf "PSL_ADDRESS_OF['%s']='%s'\n" "$node" "${PSL_ADDRESS_OF[$node]}"
     done
-    if [[ ${PSL_GPU_GRES-} ]]; then
-      print_gpus_on_nodes
-    fi
+    print_gpus_on_nodes  # only: gpu-gres
   } >placement.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
 }
 
@@ -48,11 +46,8 @@ write_environment() {
     fi
     printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default' "$digest"
     printf ' FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$PSL_ATTEMPT"
-    if ((PSL_GANG)); then
-      print_launcher_settings
-    else
-      print_peer_settings
-    fi
+    ((PSL_GANG)) || print_peer_settings  # only: slots
+    ((PSL_GANG)) && print_launcher_settings
     print_mpi_settings
   } >env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
 }

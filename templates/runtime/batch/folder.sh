@@ -29,9 +29,7 @@ open_folder() {
   fi
   handle_pending_signals
   lay_out_attempt || die "cannot write to $PSL_ATTEMPT_FOLDER"
-  if [[ $PSL_SECRET_NAMES ]]; then
-    check_secrets
-  fi
+  check_secrets  # only: secrets
 }
 
 # check_shared_folder: end if this node does not see the run folder. Slurm makes the folders of its
@@ -151,9 +149,8 @@ lay_out_attempt() {
   for role in "${!PSL_ROLE_NAME[@]}"; do
     name=${PSL_ROLE_FOLDER[role]}
     folders+=("logs/$name" "work/$name")
-    if [[ ${PSL_HOOKS_BEFORE[role]-}${PSL_HOOKS_AFTER[role]-} ]]; then
-      folders+=("tasks/$name")
-    fi
+    [[ ${PSL_HOOKS_BEFORE[role]-}${PSL_HOOKS_AFTER[role]-} ]] &&  # only: hooks
+      folders+=("tasks/$name")  # only: hooks
   done
   make_folders "${folders[@]}" || return
   for role in "${!PSL_ROLE_NAME[@]}"; do
@@ -163,13 +160,9 @@ lay_out_attempt() {
 
 # write_scripts ROLE: write the commands and each hook of a role to separate files.
 write_scripts() {
-  local role=$1 word moment number file
-  file=commands/${PSL_ROLE_FOLDER[role]}
-  "commands_of_role_$role" >"$file.sh" || return
-  for word in ${PSL_HOOKS_BEFORE[role]-} ${PSL_HOOKS_AFTER[role]-}; do
-    IFS=. read -r moment number _ <<<"$word"
-    "${moment}_${number}_of_role_$role" >"$file.$moment.$number.sh" || return
-  done
+  local file=commands/${PSL_ROLE_FOLDER[$1]}
+  "commands_of_role_$1" >"$file.sh" || return
+  write_hooks "$1"  # only: hooks
 }
 
 # die REASON [CODE BEHAVIOUR]: end the job before any task ran, for a reason outside of the user's

@@ -5,6 +5,7 @@
 # Source: scontrol(1), show job --details.
 print_gpus_on_nodes() {
   local line nodes node item number list
+  [[ ${PSL_GPU_GRES-} ]] || return 0
   while read -r line; do
     [[ $line =~ ^Nodes=([^\ ]+)\ .*[=,]"$PSL_GPU_GRES"(:[^\(,]+)?:[0-9]+\(IDX:([0-9,-]+)\) ]] ||
       continue

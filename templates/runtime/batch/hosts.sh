@@ -4,6 +4,9 @@
 # file.
 write_hosts() {
   local role index name
+  if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
+    return
+  fi
   if ((!PSL_GANG)); then
     : >"$PSL_ATTEMPT_FOLDER/hosts"
     return

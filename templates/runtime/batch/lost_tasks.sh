@@ -27,12 +27,9 @@ on_step_end() {
 }
 
 # left_tasks_unbegun ROLE: succeed if the role's step has ended before one of its tasks started.
-# Without gang allocation tasks may wait for a slot, so only a step that never started counts.
 left_tasks_unbegun() {
-  if ((!PSL_GANG)) && [[ ${PSL_STEP_ID[$1]-} ]]; then
-    return 1
-  fi
   local index
+  has_waiting_tasks "$1" && return 1  # only: slots
   for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
     [[ ${PSL_STATE[$1.$index]-} ]] || return 0
   done
@@ -50,31 +47,25 @@ on_slots_died() {
   read_reports_of "${PSL_NODES[@]:10#$2:10#$3-10#$2+1}"
   for ((slot = 10#$2; slot <= 10#$3 && slot < PSL_SLOTS[role]; slot++)); do
     index=$slot
-    if ((!PSL_GANG)); then
-      take_from_slot "$role" "$slot"
-      index=$PSL_VALUE
-    fi
-    [[ $index ]] || continue
+    take_from_slot "$role" "$slot"  # only: slots
+    [[ $index ]] || continue  # only: slots
     is_open "$role.$index" || continue
     mark_slot_lost "$role" "$slot" "$index" "$4"
   done
 }
 
-# mark_slot_lost ROLE SLOT INDEX STATUS: end the task of a slot whose shell died, or give the task
-# to another slot.
+# mark_slot_lost ROLE SLOT INDEX STATUS: end the task of a slot whose shell died.
 mark_slot_lost() {
   local role=$1 slot=$2 index=$3 status=$4
   if [[ ${PSL_STATE[$role.$index]-} == running ]]; then
     find_cause_of_loss "$role"
     mark_task_lost "$role.$index" "$status"
-  elif ((PSL_GANG)); then
-    find_cause_of_loss "$role"
-    nodes_of "$role"
-    mark_unbegun_lost "$role" "$status" "${PSL_NODES[slot]-}"
-  else
-    # The task has not begun, so another slot gets it.
-    put_back "$role" "$index" "$((PSL_NOW + 1))"
+    return
   fi
+  give_to_other_slot "$role" "$index" && return  # only: slots
+  find_cause_of_loss "$role"
+  nodes_of "$role"
+  mark_unbegun_lost "$role" "$status" "${PSL_NODES[slot]-}"
 }
 
 # on_node_loss ROLE [NODE]: end the job after the loss of a node, which may be unknown. Like Slurm,

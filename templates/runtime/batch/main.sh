@@ -5,9 +5,7 @@ batch_main() {
     preflight_main "$@"  # only: preflight
     return  # only: preflight
   fi  # only: preflight
-  if [[ ${PSL_EXPORT_ENV+x} ]]; then
-    limit_exports "$@"
-  fi
+  [[ ${PSL_EXPORT_ENV+x} ]] && limit_exports "$@"  # only: export-env
   forward_signals_to run_attempt "$@"
 }
 
@@ -20,7 +18,9 @@ run_attempt() {
 # run_start: run the tasks until their end, or until a restart.  # only: spare
 run_start() {  # only: spare
   place_attempt
-  check_nodes
+  [[ ${PSL_INFINIBAND_CHECKS[*]-} ]] && check_infiniband  # only: infiniband
+  check_preflight  # only: preflight
+  [[ $PSL_FETCHES_IMAGES ]] && stage_images  # only: registry
   write_attempt
   start_all_roles
   supervise
@@ -60,31 +60,14 @@ name_node_folder() {
   PSL_NODE_FOLDER=/tmp/paislurm-$PSL_RUN_ID-${random##*-}
 }
 
-# check_nodes: run once on each node the steps that some jobs need before their tasks.
-check_nodes() {
-  if [[ ${PSL_INFINIBAND_CHECKS[*]-} ]]; then
-    check_infiniband
-  fi
-  check_preflight  # only: preflight
-  if [[ $PSL_FETCHES_IMAGES ]]; then
-    stage_images
-  fi
-}
-
 # write_attempt: write the files that the tasks read, and fetch the code that they share.
 write_attempt() {
   write_environment
   write_programs || die "cannot write to $PSL_ATTEMPT_FOLDER"
-  if [[ $PSL_CONTAINER_RUNTIME != none ]]; then
-    write_hosts || die "cannot write to $PSL_ATTEMPT_FOLDER"
-  fi
+  write_hosts || die "cannot write to $PSL_ATTEMPT_FOLDER"  # only: containers
   handle_pending_signals
-  if [[ $PSL_STAGE_CODE ]]; then
-    fetch_code
-  fi
-  if [[ $PSL_MAKE_OUTPUT ]]; then
-    make_output
-  fi
+  [[ $PSL_STAGE_CODE ]] && fetch_code  # only: code
+  [[ $PSL_MAKE_OUTPUT ]] && make_output  # only: code
   handle_pending_signals
 }
 
@@ -96,9 +79,7 @@ start_all_roles() {
     PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[PSL_EACH]))
   done
   make_command_channels
-  if [[ ${PSL_ODD_CPUS[*]-} ]]; then
-    find_shared_cores
-  fi
+  find_shared_cores  # only: odd-cpus
   for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
     start_role "$PSL_EACH"
   done
@@ -112,9 +93,7 @@ end_script() {
     rm -rf -- "$PSL_SCRATCH"
   fi
   owns_attempt || return 0  # only: requeue
-  if [[ ${PSL_MONITOR_AFTER-} ]] && needs_monitor_step; then
-    take_monitor_step
-  fi
+  [[ ${PSL_MONITOR_AFTER-} ]] && take_monitor_step  # only: monitor-step
   # The script needs no file of this attempt any more, so the run folder may be tidied.
   if [[ ${PSL_CLAIMED-} && -d claim ]]; then
     : 2>/dev/null >claim/ended
@@ -128,9 +107,7 @@ finish() {
   read_clock
   find_checkpoint && PSL_CHECKPOINT_AT=$PSL_NEWEST  # only: checkpoints
   write_result
-  if [[ $PSL_OUTCOME == succeeded && $PSL_SECRET_NAMES ]]; then
-    forget_secrets
-  fi
+  [[ $PSL_OUTCOME == succeeded ]] && forget_secrets  # only: secrets
   clean_up_nodes
   case $PSL_OUTCOME in
     succeeded) exit 0 ;;

@@ -19,6 +19,7 @@ needs_monitor_step() {
 take_monitor_step() {
   local word status
   local -a words=()
+  needs_monitor_step || return
   while IFS= read -r -d '' word; do
     words+=("$word")
   done <../../monitor-call

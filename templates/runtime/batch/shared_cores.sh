@@ -6,6 +6,7 @@
 # Source: observed on 22.05 and 24.11.
 find_shared_cores() {
   local role
+  [[ ${PSL_ODD_CPUS[*]-} ]] || return 0
   [[ $(srun --version) =~ \ ([0-9]+)\.([0-9]+) ]] || return 0
   ((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]} < 2411)) || return 0
   [[ $(scontrol --oneliner show node "$SLURMD_NODENAME") =~ ThreadsPerCore=[2-9] ]] || return 0

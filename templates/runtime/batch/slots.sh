@@ -141,12 +141,30 @@ assign_task() {
 # put_back ROLE INDEX TIME: queue a task for a slot, until TIME at least.
 put_back() { PSL_WAITING[$1]+=" $2:$3"; }
 
-# take_from_slot ROLE SLOT: set PSL_VALUE to the slot's task, if any, and retire the slot.
+# give_to_other_slot ROLE INDEX: let a task that has not begun wait for another slot.
+give_to_other_slot() {
+  ((!PSL_GANG)) && put_back "$1" "$2" "$((PSL_NOW + 1))"
+}
+
+# has_waiting_tasks ROLE: succeed if tasks of a role that have not begun may wait for a slot: its
+# step has started.
+has_waiting_tasks() { ((!PSL_GANG)) && [[ ${PSL_STEP_ID[$1]-} ]]; }
+
+# take_from_slot ROLE SLOT: set the caller's `index` to the slot's task, if any, and retire the
+# slot.
 take_from_slot() {
-  PSL_VALUE=${PSL_ASSIGNED[$1.$2]-}
+  ((PSL_GANG)) && return
+  index=${PSL_ASSIGNED[$1.$2]-}
   unset 'PSL_ASSIGNED[$1.$2]'
   PSL_FREE_SLOTS[$1]=" ${PSL_FREE_SLOTS[$1]-} "
   PSL_FREE_SLOTS[$1]=${PSL_FREE_SLOTS[$1]/ $2 / }
+}
+
+# retry_task ROLE INDEX: let a task whose exit is accepted wait for its retry, if it gets one.
+retry_task() {
+  ((!PSL_GANG)) && grant_retry "$1" "$1.$2" || return
+  PSL_STATE[$1.$2]=waiting
+  put_back "$1" "$2" "$((${PSL_ENDED[$1.$2]:-0} + PSL_RETRY_DELAY))"
 }
 
 # explain_limit TASK: add to PSL_EXPLANATION the limit that prevents another retry of the task.

@@ -9,8 +9,8 @@ declare -A PSL_ENDED_AFTER=()
 # because memory ran out, by ROLE.INDEX.ATTEMPT.
 declare -A PSL_EVIDENCE=() PSL_MEMORY_KILLS_IN=()
 declare -A PSL_STATUS=() PSL_CODE_OF=() PSL_BEHAVIOUR_OF=()
-# Tasks that got TERM, by ROLE.INDEX.ATTEMPT; "ATTEMPT MOMENT KIND NAME" of the hook that failed.
-declare -A PSL_GOT_TERM=() PSL_FAILED_IN=()
+# Tasks that got TERM, by ROLE.INDEX.ATTEMPT.
+declare -A PSL_GOT_TERM=()
 # Exits: the tasks in the order of their exits, and the next one to accept. An exit that may have a
 # cause outside of the job is provisional: the script accepts it only after some time.
 PSL_EXITS=() PSL_NEXT_EXIT=0

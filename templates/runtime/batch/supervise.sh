@@ -20,9 +20,7 @@ supervise() {
     if [[ $PSL_OUTCOME ]]; then
       stop_late_steps
     else
-      if ((!PSL_GANG)); then
-        fill_free_slots
-      fi
+      ((PSL_GANG)) || fill_free_slots  # only: slots
       fail_waiting_steps
     fi
   done
@@ -56,8 +54,10 @@ dispatch_lines() {
 # dispatch_event WORD ...: act on an event, which is a line of the channel. Events come from
 #   the first task of a role: launched (the role's step)
 #   the first task of a node: ports (of a task), prepared, unprepared (the node)
-#   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot),
-#     mismatch (of its binding), kills (of its processes), evidence (of its failure)
+#   a task: start, term (it got TERM), exit, kills (of its processes), evidence (of its failure)
+#   a task with hooks: failed (a hook)  # only: hooks
+#   a task with a planned binding: mismatch  # only: binding
+#   a slot: free  # only: slots
 #   a task whose commands have left processes: background  # only: background
 #   a task with a stall guard: quiet, moved; its node: stalled  # only: progress
 #   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
@@ -73,14 +73,10 @@ dispatch_event() {
     unprepared) on_unprepared "${@:2}" ;;
     start) on_start "${@:2}" ;;
     term) PSL_GOT_TERM[$2.$4.$5]=1 ;;
-    failed) PSL_FAILED_IN[$2.$4]="${*:5}" ;;
+    failed) PSL_FAILED_IN[$2.$4]="${*:5}" ;;  # only: hooks
     background) on_background "${@:2:4}" ;;  # only: background
     exit) on_exit "${@:2:7}" "${10-0}" ;;
-    free)
-      if ((!PSL_GANG)); then
-        on_free "$2" "$3"
-      fi
-      ;;
+    free) ((PSL_GANG)) || on_free "$2" "$3" ;;  # only: slots
     kills) PSL_MEMORY_KILLS_IN[$2.$3.$4]=$5 ;;
     evidence) on_evidence "${@:2}" ;;
     quiet) on_quiet "${@:2}" ;;  # only: progress
@@ -88,7 +84,7 @@ dispatch_event() {
     stalled) on_stalled "${@:2}" ;;  # only: progress
     behind) on_behind "$2" ;;  # only: progress
     asked) PSL_STALL_OPEN=$((PSL_STALL_OPEN - 1)) ;;  # only: progress
-    mismatch) on_mismatch "${@:2}" ;;
+    mismatch) on_mismatch "${@:2}" ;;  # only: binding
     died) on_slots_died "${@:2}" ;;
     lost) on_node_loss "$2" "$3" ;;
     unlaunched) on_launch_failure "$2" "$3" ;;
@@ -107,12 +103,10 @@ is_event() {
     9:exit | 10:exit)
       are_numbers "${@:2:5}" "${7#-}" "${@:9}" && [[ $8 != *[!a-z]* ]]
       ;;
-    8:failed)
-      are_numbers "${@:2:4}" && [[ $6$7 != *[!a-z]* && $8 != *[!A-Za-z0-9_-]* ]]
-      ;;
+    8:failed) is_failed_hook "${@:2}" ;;  # only: hooks
     *:evidence) are_numbers "${2-x}" "${3-x}" "${4-x}" ;;
     *:background) are_numbers "${2-x}" "${3-x}" "${4-x}" "${5-x}" ;;  # only: background
-    *:mismatch) are_numbers "${2-x}" "${3-x}" && [[ ${PSL_ROLE_NAME[$2]-} && $# -gt 4 ]] ;;
+    *:mismatch) is_mismatch "$@" ;;  # only: binding
     5:quiet | 5:moved | 2:behind | 2:asked) are_numbers "${@:2}" ;;  # only: progress
     *:stalled) is_stall_event "$@" ;;  # only: progress
     3:lost | 3:unlaunched) are_numbers "$2" ;;
@@ -136,9 +130,7 @@ on_start() {
   if [[ ! ${PSL_STATE[$task]-} ]]; then
     PSL_TASKS_BEGUN=$((PSL_TASKS_BEGUN + 1))
   fi
-  if [[ ${PSL_BARRIER-} ]] && ((PSL_TASKS_BEGUN == PSL_TASK_COUNT)); then
-    lift_barrier
-  fi
+  [[ ${PSL_BARRIER-} ]] && lift_barrier  # only: plugin-ssh
   PSL_STATE[$task]=running PSL_ATTEMPTS[$task]=$4 PSL_NODE_OF[$task]=$5
   PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
   PSL_ENDED_AFTER[$task]='' PSL_EVIDENCE[$task]=''
@@ -161,9 +153,7 @@ on_exit() {
   note_end "$task" "$8"
   forget_quiet "$task"  # only: progress
   PSL_STATUS[$task]=$status PSL_CODE_OF[$task]=$6 PSL_BEHAVIOUR_OF[$task]=$7
-  if ((!PSL_GANG)); then
-    unset 'PSL_ASSIGNED[$1.$2]'
-  fi
+  unset 'PSL_ASSIGNED[$1.$2]'  # only: slots
   PSL_EXITS+=("$task")
   if [[ ${PSL_GOT_TERM[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
     PSL_PROVISIONAL_UNTIL[$task]=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
@@ -203,18 +193,12 @@ accept_exits() {
 
 # accept_exit ROLE INDEX: retry the task, or count its exit and note the threshold that it reaches.
 accept_exit() {
-  local role=$1 index=$2 task=$1.$2
-  if ((!PSL_GANG)) && grant_retry "$role" "$task"; then
-    PSL_STATE[$task]=waiting
-    put_back "$role" "$index" "$((${PSL_ENDED[$task]:-0} + PSL_RETRY_DELAY))"
-    return
-  fi
+  local role=$1 task=$1.$2
+  retry_task "$role" "$2" && return  # only: slots
   PSL_TASKS_COMPLETED=$((PSL_TASKS_COMPLETED + 1))
   if [[ ${PSL_BEHAVIOUR_OF[$task]} == success ]]; then
     PSL_STATE[$task]=succeeded PSL_SUCCEEDED[role]=$((PSL_SUCCEEDED[role] + 1))
-    if ((PSL_MIN_SUCCEEDED[role] > 0 || PSL_MIN_SUCCEEDED_OF_JOB > 0)); then
-      note_success "$role" "$task"
-    fi
+    note_success "$role" "$task"  # only: min-succeeded
     return
   fi
   PSL_STATE[$task]=failed PSL_FAILED[role]=$((PSL_FAILED[role] + 1))

@@ -27,7 +27,6 @@ start_up() {
 }
 
 # set_user_umask: set the umask of the shell that submitted the job, just before the user's code.
-# Files of this script stay private.
 set_user_umask() { umask "$PSL_UMASK"; }
 
 # note_lowercase_exports: save the exported variables with lowercase names in PSL_LOWERCASE_EXPORTS.

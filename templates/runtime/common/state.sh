@@ -4,14 +4,11 @@
 PSL_FOLDER='' PSL_ATTEMPT=0 PSL_ATTEMPT_FOLDER='' PSL_SECRETS_FOLDER='' PSL_SUBMIT_DIR=''
 PSL_SCRIPT='' PSL_SCRATCH='' PSL_NODE_FOLDER='' PSL_UMASK=0077
 PSL_RUN_ID='' PSL_JOB_ID='' PSL_JOB_USER='' PSL_NOW=0 PSL_UPTIME=0
-# Nodes by role, addresses by node, and ports by ROLE.INDEX.LABEL.
-PSL_NODES_OF=() PSL_NODES=()
+# Nodes by role, addresses by node, ports by ROLE.INDEX.LABEL, and a task's variables.
+PSL_NODES_OF=() PSL_NODES=() PSL_TASK_VARIABLES=()
 declare -A PSL_ADDRESS_OF=() PSL_PORTS_OF=()
-# The variables of the last described task.
-PSL_TASK_VARIABLES=()
-# The words of the last read line. The prefix of the paths by which slots reserve ports, and "ROLE
-# INDEX LABEL:N,N ..." of tasks.
-PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_PORT_LINES=()
+# The words of the last read line, the last message, and "ROLE INDEX LABEL:N,N ..." of tasks.
+PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_PORT_LINES=()
 
 # The state of a task's shell. PSL_STOPPED is set after TERM. PSL_RUNNING is the index and attempt
 # of the task, and PSL_COMMAND the process group of its running command. PSL_ENDING is set during an
@@ -21,9 +18,9 @@ PSL_CODE=0 PSL_BEHAVIOUR='' PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_COMMANDS_EN
 PSL_STDOUT_LOG='' PSL_STDERR_LOG='' PSL_END_LOG=''
 # Whether bash notes the place of a failed command in PSL_END_LOG.
 PSL_NOTES_END=''
-# The ranks of a task: this shell is PSL_RANK of PSL_RANKS. PSL_EXIT_BY_PID maps processes of ended
-# commands to their statuses.
-PSL_RANK=0 PSL_RANKS=1 PSL_RANKS_RUN=''
+# This shell's rank among those of its task. PSL_EXIT_BY_PID maps processes of ended commands to
+# their statuses.
+PSL_RANK=0
 declare -A PSL_EXIT_BY_PID=()
 # The CPU masks of the step's tasks on this node.
 PSL_CPU_MASKS=''

@@ -83,6 +83,12 @@ write_variables() {
   declare -p "${names[@]}" >"$1"
 }
 
+# prepare_containers ROLE.SLOT ...: make the initial folders of all containers of a node.
+prepare_containers() {
+  [[ $PSL_CONTAINER_RUNTIME != none ]] || return 0
+  find_binds && make_container_folders "$@"
+}
+
 # make_container_folders ROLE.SLOT ...: make the initial folders of containers, all at once. They
 # are in the node folder, which no other user can enter. They are removed before the next task of
 # the slot, or with the node folder.

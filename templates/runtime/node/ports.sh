@@ -5,6 +5,8 @@
 # Source: OpenPAI runtime, port allocation (md5 of "[uid][label][k]", and then the sum of its 12, 12
 # and 8 hexadecimal digits).
 
+# The prefix of the paths by which slots reserve ports.
+PSL_RESERVE_PORTS=''
 PSL_PORT_DIGESTS=() PSL_NEXT_DIGEST=0 PSL_PORT_TAKEN=() PSL_FIRST_FIXED=0
 
 # assign_ports "ROLE INDEX ATTEMPT" ...: fill PSL_PORT_LINES with a line "ROLE INDEX LABEL:N,N ..."

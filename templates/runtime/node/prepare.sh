@@ -46,20 +46,13 @@ make_task_folders() {
   make_folders "${folders[@]}" 2>/dev/null
 }
 
-# make_control_fifos_of ROLE.SLOT ...: make the control FIFOs of all slots of a node and of their
-# ranks, and the folders of their containers. Only for gang allocation.
+# make_control_fifos_of ROLE.SLOT ...: make the control FIFOs of all slots of a node. Only for gang
+# allocation.
 make_control_fifos_of() {
-  local slot rank
   local -a names=("$@")
-  for slot; do
-    for ((rank = 1; rank < ${PSL_RANKS_OF[${slot%.*}]:-1}; rank++)); do
-      names+=("$slot.rank.$rank")
-    done
-  done
+  add_rank_fifos "$@"  # only: native-mpi
   make_control_fifos "${names[@]}" || return
-  if [[ $PSL_CONTAINER_RUNTIME != none ]]; then
-    find_binds && make_container_folders "$@"
-  fi
+  prepare_containers "$@"  # only: containers
 }
 
 # report_ports_of ROLE.SLOT ...: find the ports of all tasks of a node at once, report them, and
@@ -111,9 +104,7 @@ find_gloo_interface() {
 make_control_fifos() {
   mkdir -m 0700 -- "$PSL_NODE_FOLDER" 2>/dev/null
   check_node_folder || return
-  if [[ $PSL_HOST_SUFFIX ]]; then
-    set -- "$@" "${@/%/$PSL_HOST_SUFFIX}"
-  fi
+  [[ $PSL_HOST_SUFFIX ]] && set -- "$@" "${@/%/$PSL_HOST_SUFFIX}"  # only: containers
   # On a single machine all components share one node, and each of their steps makes all FIFOs.
   mkfifo -m 0600 -- "${@/#/$PSL_NODE_FOLDER/}" 2>/dev/null
   local name

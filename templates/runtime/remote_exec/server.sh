@@ -2,9 +2,8 @@
 #
 # The caller, on the same node, makes a folder with the command and a named pipe each for input,
 # output, errors, status and life, and writes the folder's name to the task's control FIFO. The
-# task's shell starts the command, which so gets the task's container, devices, limits, working
-# directory and environment. The caller keeps `life` open; when no process has it open, the caller
-# is dead, and the task's shell kills the command.
+# task's shell starts the command, so it is in the task's container, limits and environment. When no
+# process has `life` open, the caller is dead, and the task's shell kills the command.
 
 # serve_call FOLDER: run the command of a call, with the folder's pipes, in its own process group.
 serve_call() {

@@ -2,6 +2,31 @@
 # NCCL reads names as prefixes: mlx5_1 means mlx5_10 too. Names after a = are exact, from NCCL 2.5.6
 # on; older ones find no adapter then. Source: NCCL user guide, NCCL_IB_HCA; NVIDIA/nccl#236.
 
+# export_adapters ROLE: set the variables of a role for the adapters that it is checked for.
+export_adapters() {
+  local checks=${PSL_INFINIBAND_CHECKS[$1]-}
+  if [[ $checks && ${NCCL_IB_HCA-} == [!=^]* ]]; then
+    name_adapters_exactly
+  fi
+  if [[ $checks == *hca:* ]]; then
+    choose_gid "$1"
+  elif [[ $checks && ${OMPI_MCA_btl_tcp_if_exclude-} ]]; then
+    include_ethernet "${checks#net:}"
+  fi
+}
+
+# prepare_adapters ROLE: check the adapters of a task, and let it lock memory. Tasks inherit the
+# limit of the submitting shell, which is too low for InfiniBand on most login nodes.
+# Source: slurm.conf(5), PropagateResourceLimits.
+prepare_adapters() {
+  if [[ ${PSL_INFINIBAND_CHECKS[$1]-} == *hca:* ]]; then
+    note_far_adapters "$1"
+  fi
+  if [[ ${PSL_INFINIBAND_CHECKS[$1]-} == *memlock:* ]]; then
+    ulimit -S -l "$(ulimit -H -l)"
+  fi
+}
+
 # name_adapters_exactly: change NCCL_IB_HCA, but only if it would match another adapter of the node.
 name_adapters_exactly() {
   local file name adapter

@@ -1,8 +1,7 @@
 # Wait for processes that successful commands of protocol v2 leave in the background, as on OpenPAI.
 #
-# OpenPAI's runtime ends when no process can write to the task's log any more. The commands inherit
-# the pipes to that log as 1 and 2, and again as 62 and 63, which `>/dev/null` leaves open. Here 1
-# and 2 are files, and 63 is a pipe that carries nothing. A failure ends the task at once.
+# OpenPAI's runtime ends when no process has the pipe of the task's log open, as 1, 2, 62 or 63.
+# Here 1 and 2 are files, and 63 is a pipe that carries nothing. A failure ends the task at once.
 # Source: OpenPAI runtime, runtime_entry.sh.
 
 # The end of the pipe to read from, "PID:NAME" of each process that keeps the task alive, and the

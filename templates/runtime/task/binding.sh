@@ -2,6 +2,22 @@
 # and adapters near to them. PSL_MISMATCHES has a line for each mismatch that was found before.
 # Source: srun(1), SLURM_CPU_BIND_LIST and SLURM_CPUS_PER_TASK.
 
+# keep_cpu_masks: set PSL_CPU_MASKS. Masks of --cpu-bind come without a prefix, and then look like
+# the numbers of map_cpu.
+keep_cpu_masks() {
+  PSL_CPU_MASKS=${SLURM_CPU_BIND_LIST-}
+  if [[ ${SLURM_CPU_BIND_TYPE-} == mask_cpu:* && $PSL_CPU_MASKS != 0x* ]]; then
+    PSL_CPU_MASKS=0x${PSL_CPU_MASKS//,/,0x}
+  fi
+}
+
+# check_role_binding ROLE: check the binding of a task that has GPUs or needs an exact one.
+check_role_binding() {
+  if ((PSL_ROLE_GPUS[$1])) || [[ ${PSL_BINDING[$1]-} == *strict* ]]; then
+    check_binding "$1"
+  fi
+}
+
 # check_binding ROLE: log each mismatch, and report it to the batch script. Fail if there is one and
 # the role does not allow it.
 check_binding() {

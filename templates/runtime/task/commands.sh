@@ -1,36 +1,29 @@
-# Run the commands of a task.
-#
-# The commands run in a separate bash and process group, and so does each hook.
+# Run the commands of a task in a separate bash and process group.
 
 # run_task_commands INDEX ATTEMPT: run the commands with their hooks, and return the status of the
 # task.
 run_task_commands() {
   PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
   PSL_WATCHED_TASK="$1 $2"  # only: progress
-  if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-}$PSL_DEBUG_HOLD_SECONDS ]]; then
-    run_hooks_and_commands "$@"
-  elif ((PSL_STOPPED)); then
-    return 143
-  else
-    run_commands "$@"
-  fi
+  if has_hooks; then  # only: hooks
+    run_hooks_and_commands "$@"  # only: hooks
+    return  # only: hooks
+  fi  # only: hooks
+  ((PSL_STOPPED)) && return 143
+  run_commands "$@"
 }
 
 # run_commands INDEX ATTEMPT: run the commands, in every rank of the task, and return the status.
 run_commands() {
   local status=0
-  if ((PSL_RANKS != 1)); then
-    release_ranks
-  fi
+  release_ranks  # only: native-mpi
   begin_watch  # only: progress
   make_held_pipe  # only: background
   launch start_commands
   await_command || status=$?
   read_uptime
   PSL_COMMANDS_ENDED=$PSL_UPTIME
-  if ((PSL_RANKS != 1)); then
-    join_ranks "$status" || status=$?
-  fi
+  join_ranks "$status" || status=$?  # only: native-mpi
   end_watch  # only: progress
   await_background "$status" "$@"  # only: background
   return "$status"
@@ -53,27 +46,20 @@ run_bash() {
   await_command
 }
 
-# start_bash OUTPUT ERRORS SCRIPT OPTION ...: become a bash that runs a script. A script with
-# secrets never gets into a file: bash reads it from a pipe.
+# start_bash OUTPUT ERRORS SCRIPT OPTION ...: become a bash that runs a script.
 start_bash() {
   local script=$3
   exec >>"$1" 2>>"$2" {PSL_REPORT_FD}>&- || exit 1
   use_watched_logs  # only: progress
-  if [[ ${PSL_SECRET_NAMES-} ]]; then
-    insert_secrets "$script" || exit 1
-    exec {PSL_SCRIPT_FD}< <(printf %s ${PSL_PIECES[@]+"${PSL_PIECES[@]}"})
-    script=/dev/fd/$PSL_SCRIPT_FD
-  fi
+  pass_secrets || exit 1  # only: secrets
   exec_with_exports bash "${@:4}" "$script"
 }
 
 # exec_with_exports WORD ...: become a bash, or a program that starts one, with the user's umask.
-# That bash gets the original lowercase variables of this script's environment, and the variables
-# that hooks exported; it cannot set those in PSL_PROGRAM_ENV, but passes them on to programs. If
-# the commands name variables about other tasks and not all of these are exported, that bash sets
-# all of them without exporting them. It reads them from a pipe that BASH_ENV names, because every
-# user can see a command line. Last it reads the start file that BASH_ENV named in the submitting
-# shell.
+# That bash reads a pipe that BASH_ENV names, because every user can see a command line: the
+# original lowercase variables of this script's environment, those that hooks exported, and those
+# about other tasks if the commands name some and not all are exported; last the start file that
+# BASH_ENV named in the submitting shell. It cannot set PSL_PROGRAM_ENV, but passes it to programs.
 exec_with_exports() {
   local peers=''
   if [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]]; then
@@ -85,7 +71,8 @@ exec_with_exports() {
     ((${#PSL_LOWERCASE_EXPORTS[@]})); then
     exec {PSL_EXPORTS_FD}< <(
       print_exports ${PSL_LOWERCASE_EXPORTS[@]+"${PSL_LOWERCASE_EXPORTS[@]}"} &&
-        printf '%s' "$PSL_EXPORTS$peers" && print_traps && print_start_file
+        printf '%s' "$PSL_EXPORTS$peers" && print_traps &&
+        [[ ${PAISLURM_BASH_ENV-} ]] && exec bash -p "$PSL_SCRIPT" --start-file
     )
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
@@ -117,9 +104,7 @@ print_exports() {
 print_traps() {
   local note action command="\"\${BASH_COMMAND//\$'\n'/ }\""
   [[ $PSL_NOTES_END ]] || return 0
-  if [[ ${PSL_SECRET_NAMES-} ]]; then
-    command=''
-  fi
+  [[ ${PSL_SECRET_NAMES-} ]] && command=''  # only: secrets
   quote "$PSL_END_LOG"
   IFS= read -r note <<'END_OF_NOTE'
 builtin printf "%.300s " $'\n'"$PSL_LAST" "$LINENO" "${BASH_LINENO[@]}" "${BASH_SOURCE#"$0"}"
@@ -133,29 +118,6 @@ END_OF_NOTE
   fi
   quote "{ case \$? in 0) ;; *) ${note/\$LINENO/0} ;; esac; } >/dev/null 2>&1"
   printf '\nbuiltin trap %s EXIT\n' "$PSL_QUOTED"
-}
-
-# print_start_file: print lines by which a bash reads the file that BASH_ENV names, if any. Bash
-# itself would read it, and expand the name, but BASH_ENV named another file when that bash started.
-# Start files are not written for the options errexit, nounset and pipefail.
-# Source: bash(1), BASH_ENV.
-print_start_file() {
-  [[ ${PAISLURM_BASH_ENV-} ]] || return 0
-  cat_stdin <<'END_OF_START_FILE'
-
-PSL_START_OPTIONS=:$SHELLOPTS:
-set +eu +o pipefail
-eval "PSL_START_FILE=\"${BASH_ENV//\"/\\\"}\""
-if [[ -r $PSL_START_FILE ]]; then
-  source "$PSL_START_FILE"
-fi
-for PSL_START_FILE in errexit nounset pipefail; do
-  if [[ $PSL_START_OPTIONS == *:$PSL_START_FILE:* ]]; then
-    set -o "$PSL_START_FILE"
-  fi
-done
-unset -v PSL_START_FILE PSL_START_OPTIONS
-END_OF_START_FILE
 }
 
 # launch WORD ...: start a command in the background as PSL_COMMAND, without the control FIFO.

@@ -33,16 +33,10 @@ handle_control_message() {
     3:end)
       [[ "${PSL_WORDS[1]}${PSL_WORDS[2]}" =~ ^[0-9]+$ ]] || return
       PSL_EXIT_BY_PID[${PSL_WORDS[1]}]=${PSL_WORDS[2]}
-      if [[ $PSL_RANKS_RUN ]]; then
-        on_end_of_rank "${PSL_WORDS[2]}"
-      fi
+      on_end_of_rank "${PSL_WORDS[2]}"  # only: native-mpi
       ;;
     1:stop) PSL_STOPPED=1 ;;
-    3:rank)
-      if [[ $PSL_RANKS != 1 && "${PSL_WORDS[1]}${PSL_WORDS[2]}" =~ ^[0-9]+$ ]]; then
-        on_start_of_rank "${PSL_WORDS[@]:1}"
-      fi
-      ;;
+    3:rank) on_start_of_rank "${PSL_WORDS[@]:1}" ;;  # only: native-mpi
     2:call)
       folder=$PSL_NODE_FOLDER/${PSL_WORDS[1]}
       if [[ ${PSL_WORDS[1]} != */* && -d $folder ]]; then

@@ -1,8 +1,6 @@
 # Set the environment variables of a task.
 #
-# env.sh sets the variables that all tasks share, and each task adds its own. Without gang
-# allocation a task reads the addresses and ports of tasks that started before from the files of
-# nodes.
+# env.sh sets the variables that all tasks share, and each task adds its own.
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
 # read_environment: read the shared variables, and put this task's ports into PSL_PORTS_OF.
@@ -10,16 +8,11 @@ read_environment() {
   local line
   # shellcheck source=/dev/null # written by write_environment
   source "$PSL_ATTEMPT_FOLDER/env.sh" || return
-  if ((PSL_GANG)); then
-    # The first task of the node found the ports of all.
-    read -r line <"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.ports" || return
-    # shellcheck disable=SC2086 # words
-    remember_ports $line
-  else
-    export_known_peers
-    # shellcheck disable=SC2086 # words
-    remember_ports ${PSL_PORT_LINES[0]}
-  fi
+  read_own_peers && return  # only: slots
+  # The first task of the node found the ports of all.
+  read -r line <"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.ports" || return
+  # shellcheck disable=SC2086 # words
+  remember_ports $line
 }
 
 # remember_ports ROLE INDEX LABEL:N,N ...: fill PSL_PORTS_OF with the ports of a task. A list that
@@ -63,15 +56,7 @@ export_task_environment() {
   if [[ ${PSL_BINDING[role]-} != *none* && ! ${OMP_NUM_THREADS-} ]]; then
     export OMP_NUM_THREADS=$((${PAI_TASK_CPU_NUM:-1} / ${PSL_RANKS_OF[role]:-1}))
   fi
-  if [[ ${PSL_INFINIBAND_CHECKS[role]-} && ${NCCL_IB_HCA-} == [!=^]* ]]; then
-    name_adapters_exactly
-  fi
-  if [[ ${PSL_INFINIBAND_CHECKS[role]-} == *hca:* ]]; then
-    choose_gid "$role"
-  elif [[ ${PSL_INFINIBAND_CHECKS[role]-} && ${OMPI_MCA_btl_tcp_if_exclude-} ]]; then
-    include_ethernet "${PSL_INFINIBAND_CHECKS[role]#net:}"
-  fi
-  # Keep values of the submitting shell or the job file.
+  export_adapters "$role"  # only: infiniband
   if [[ ! ${GLOO_SOCKET_IFNAME-} && -s $PSL_NODE_FOLDER/gloo ]]; then
     read -r GLOO_SOCKET_IFNAME <"$PSL_NODE_FOLDER/gloo"
     export GLOO_SOCKET_IFNAME
@@ -108,7 +93,7 @@ export_own_variables() {
 }
 
 # describe_task ROLE INDEX ADDRESS: fill PSL_TASK_VARIABLES with "NAME=VALUE" for the address and
-# the ports of a task. A label with a dot or `~` cannot be part of a variable's name.
+# the ports of a task.
 describe_task() {
   local role=$1 index=$2 name label port
   PSL_TASK_VARIABLES=()
@@ -125,9 +110,9 @@ describe_task() {
   done
 }
 
-# take_devices ROLE: expose the task's GPUs, and hide the others. Slurm lists the GPUs of a task in
-# CUDA_VISIBLE_DEVICES (NVIDIA) or ROCR_VISIBLE_DEVICES (AMD). For a task without GPUs it sets no
-# list, so a library would see every GPU. Source: OpenPAI environment variables.
+# take_devices ROLE: expose the task's GPUs, which Slurm lists, and hide the others. For a task
+# without GPUs Slurm sets no list, so a library would see every GPU.
+# Source: OpenPAI environment variables.
 take_devices() {
   local name=CUDA_VISIBLE_DEVICES
   # HIP reads its list as positions in ROCm's list, so setting both would be wrong.

@@ -9,6 +9,11 @@
 # The logs of hooks, and "MOMENT KIND NAME" of the hook that failed the task.
 PSL_RUNTIME_LOG='' PSL_SCRIPTS_LOG='' PSL_FAILED_SCRIPT=''
 
+# has_hooks: succeed if the task has hooks, or is held after a failure.
+has_hooks() {
+  [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-}$PSL_DEBUG_HOLD_SECONDS ]]
+}
+
 # run_hooks_and_commands INDEX ATTEMPT: run the start hooks, the commands, and the hooks after them.
 # The task fails if a start hook or a success hook fails.
 run_hooks_and_commands() {
@@ -157,6 +162,7 @@ run_and_take_exports() {
 # remove_logins: remove the credentials that the plugin git keeps while the task runs.
 remove_logins() {
   local file
+  [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-} ]] || return 0
   is_own_folder "$PSL_NODE_FOLDER" || return 0
   for file in "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.git."*; do
     if [[ -f $file ]]; then

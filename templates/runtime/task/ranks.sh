@@ -4,8 +4,32 @@
 # several ranks. The first rank runs the hooks, reports, and answers calls. The other ranks wait for
 # their release, run the commands, and write to the control FIFO of the first rank.
 
+# The number of ranks of the task, and whether the others are released.
+PSL_RANKS=1 PSL_RANKS_RUN=''
 # In the first rank: the processes of the others, and the status of the rank that failed first.
 PSL_RANK_PROCESS=() PSL_FIRST_FAILURE='' PSL_RANK_KILLERS=()
+
+# find_rank FIRST: set PSL_ROLE, PSL_SLOT, PSL_RANK and PSL_RANKS for this process. FIRST is the
+# first role of the step. Slurm numbers the processes of a step role after role, and task after
+# task.
+find_rank() {
+  local number=$SLURM_PROCID count
+  for PSL_ROLE in ${PSL_MPI_WORLD_OF[$1]-$1}; do
+    PSL_RANKS=${PSL_RANKS_OF[PSL_ROLE]:-1}
+    count=$((PSL_SLOTS[PSL_ROLE] * PSL_RANKS))
+    ((number >= count)) || break
+    number=$((number - count))
+  done
+  PSL_SLOT=$((number / PSL_RANKS)) PSL_RANK=$((number % PSL_RANKS))
+}
+
+# end_as_follower: in another rank than the first, run the commands, and exit.
+end_as_follower() {
+  if ((PSL_RANK)); then
+    run_follower_rank
+    exit
+  fi
+}
 
 # run_follower_rank: run the commands in another rank than the first of its task, and write their
 # end to the control FIFO of the first rank.
@@ -27,6 +51,17 @@ run_follower_rank() {
     wait "$PSL_COMMAND"
   done
   PSL_COMMAND=''
+}
+
+# add_rank_fifos ROLE.SLOT ...: add the control FIFOs of other ranks than the first to the caller's
+# `names`.
+add_rank_fifos() {
+  local slot rank
+  for slot; do
+    for ((rank = 1; rank < ${PSL_RANKS_OF[${slot%.*}]:-1}; rank++)); do
+      names+=("$slot.rank.$rank")
+    done
+  done
 }
 
 # await_release FIFO DESCRIPTOR: wait until the first rank releases this one, and read the variables
@@ -52,6 +87,7 @@ await_release() {
 # open each one in a separate process.
 release_ranks() {
   local rank fifo=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
+  ((PSL_RANKS != 1)) || return 0
   PSL_RANKS_RUN=1
   for ((rank = 1; rank < PSL_RANKS; rank++)); do
     {
@@ -64,6 +100,7 @@ release_ranks() {
 # STATUS is that of the commands in this rank.
 join_ranks() {
   local tries=0
+  ((PSL_RANKS != 1)) || return "$1"
   if (($1)); then
     on_end_of_rank "$1"
   fi
@@ -137,6 +174,7 @@ on_end_of_rank() {
 
 # on_start_of_rank RANK PROCESS: note the process of a rank; end it if another rank has failed.
 on_start_of_rank() {
+  [[ $PSL_RANKS != 1 && "$1$2" =~ ^[0-9]+$ ]] || return 0
   PSL_RANK_PROCESS[$1]=$2
   if [[ $PSL_FIRST_FAILURE ]]; then
     end_rank "$2"
@@ -154,10 +192,14 @@ end_rank() {
   PSL_RANK_KILLERS+=($!)
 }
 
-# read_command_from_file: read `word` from the file with commands, as soon as it has one. Opening
-# the file makes NFS check for changes.
-read_command_from_file() {
+# read_command: read `word`. srun passes its standard input to only one of several components; then
+# read the file with commands, as soon as it has one. Opening the file makes NFS check for changes.
+read_command() {
   local idle
+  if [[ $PSL_LAYOUT != het || ${PSL_MPI_WORLD_OF[PSL_ROLE]-} != *' '* ]]; then
+    read -r word
+    return
+  fi
   exec {idle}<> <(:)
   until read -r word <"$PSL_ATTEMPT_FOLDER/commands.txt"; do
     read -r -t 0.1 -u "$idle"

@@ -7,6 +7,15 @@
 readonly PSL_SECRET_TAG='<% $secrets.' PSL_SECRET_TAG_END=' %>'
 PSL_SECRET=''
 
+# pass_secrets: let bash read the caller's `script` from a pipe: with secrets it never gets into a
+# file.
+pass_secrets() {
+  [[ ${PSL_SECRET_NAMES-} ]] || return 0
+  insert_secrets "$script" || return
+  exec {PSL_SCRIPT_FD}< <(printf %s ${PSL_PIECES[@]+"${PSL_PIECES[@]}"})
+  script=/dev/fd/$PSL_SCRIPT_FD
+}
+
 # insert_secrets FILE: put the secrets into the text of a file, in the pieces PSL_PIECES. Secrets
 # are not searched for tags. A tag has a single `>`, at its end. Read up to each `>`, so that no tag
 # copies the whole text.

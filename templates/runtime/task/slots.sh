@@ -1,4 +1,4 @@
-# Run one task after another in a slot, without gang allocation.
+# Run one task after another in a slot, without gang allocation. With it, slot i runs task i once.
 #
 # The batch script selects the next task of a slot. Each task writes its address and ports to the
 # file of its node, for tasks that start later.
@@ -13,9 +13,13 @@ PSL_PEER_SLOT='' PSL_PEER_SSH=''
 # commands that name them.
 PSL_EXPORTS_PEERS=0 PSL_KNOWN_PEERS=''
 
-# serve_slot: run the tasks that the batch script sends on standard input.
-serve_slot() {
+# run_slot: run the tasks that the batch script sends on standard input.
+run_slot() {
   local word slot index attempt
+  if ((PSL_GANG)); then
+    run_task "$PSL_SLOT" 0
+    return
+  fi
   PSL_RESERVE_PORTS=$PSL_NODE_FOLDER/port-
   report_launch
   send "$PSL_REPORT_FD" free "$PSL_ROLE" "$PSL_SLOT"
@@ -29,6 +33,22 @@ serve_slot() {
       send "$PSL_REPORT_FD" died "$PSL_ROLE" "$PSL_SLOT" "$PSL_SLOT" "$?"
     send "$PSL_REPORT_FD" free "$PSL_ROLE" "$PSL_SLOT"
   done
+}
+
+# prepare_slot: make the slot's control FIFO. Try twice: the last task of another role may be
+# removing the folder just now.
+prepare_slot() {
+  ((PSL_GANG)) && return
+  make_control_fifos "$PSL_ROLE.$PSL_SLOT" || make_control_fifos "$PSL_ROLE.$PSL_SLOT"
+}
+
+# read_own_peers: read the addresses and ports of tasks that started before from the files of nodes,
+# and this task's ports. Fail with gang allocation.
+read_own_peers() {
+  ((PSL_GANG)) && return 1
+  export_known_peers
+  # shellcheck disable=SC2086 # words
+  remember_ports ${PSL_PORT_LINES[0]}
 }
 
 # reserve_port: reserve PSL_PORT on this node; fail if another task has it.
@@ -126,6 +146,7 @@ list_known_hosts() {
 # take_ports_for_slot INDEX ATTEMPT: take a task's ports, write them to the file of the node, and
 # report them.
 take_ports_for_slot() {
+  ((PSL_GANG)) && return
   PSL_CODE=253 PSL_BEHAVIOUR=transient
   assign_ports "$PSL_ROLE $1 $2" || return
   # shellcheck disable=SC2086 # words

@@ -1,9 +1,8 @@
 # Run the task of a slot, on its node.
 #
-# Slurm starts `bash job.sbatch --task FOLDER ATTEMPT ROLE` here. With gang allocation slot i runs
-# task i once. Without it a slot reports that it is free, and runs the tasks that the batch script
-# sends on standard input. Reports are short lines. They go to the batch script through the standard
-# output of the step, and into the file of the node, to which all its tasks append.
+# Slurm starts `bash job.sbatch --task FOLDER ATTEMPT ROLE` here, once for each slot. Reports are
+# short lines. They go to the batch script through the standard output of the step, and into the
+# file of the node, to which all its tasks append.
 
 # task_main FOLDER ATTEMPT ROLE: serve one slot.
 task_main() {
@@ -17,49 +16,30 @@ task_main() {
   fi
   find_rank "$3"
   PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/$SLURMD_NODENAME.log
-  # shellcheck disable=SC2034 # for tasks with GPUs
-  PSL_CPU_MASKS=${SLURM_CPU_BIND_LIST-}
-  # Masks of --cpu-bind come without a prefix, and then look like the numbers of map_cpu.
-  if [[ ${SLURM_CPU_BIND_TYPE-} == mask_cpu:* && $PSL_CPU_MASKS != 0x* ]]; then
-    PSL_CPU_MASKS=0x${PSL_CPU_MASKS//,/,0x}
-  fi
+  keep_cpu_masks  # only: binding
   # Steps that the commands start have their own hosts and binding.
   unset SLURM_HOSTFILE SLURM_OVERCOMMIT
   unset SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
   if ((PSL_GANG)); then
     await_begin || exit 0
   fi
-  if ((PSL_RANK)); then
-    run_follower_rank
-    exit
-  fi
-  # Try twice: the last task of another role may be removing the folder just now.
-  if ((!PSL_GANG)); then
-    make_control_fifos "$PSL_ROLE.$PSL_SLOT" || make_control_fifos "$PSL_ROLE.$PSL_SLOT"
-  fi
+  end_as_follower  # only: native-mpi
+  prepare_slot  # only: slots
   open_control_fifo "$PSL_ROLE.$PSL_SLOT$PSL_HOST_SUFFIX"
-  if ((PSL_GANG)); then
-    run_task "$PSL_SLOT" 0
-  else
-    serve_slot
-  fi
+  run_slot
   close_control_fifo "$PSL_ROLE.$PSL_SLOT"
   exit 0
 }
 
-# await_begin: wait until all nodes are ready. The first task of a node prepares it, and the first
-# task of a role reports the role's step. Fail if the task must not start.
+# await_begin: wait until all nodes are ready. The first task of a node prepares it. Fail if the
+# task must not start.
 await_begin() {
   local word=''
   report_launch
   if ((SLURM_LOCALID == 0)) && is_first_of_node; then
     prepare_node
   fi
-  if [[ $PSL_LAYOUT == het && ${PSL_MPI_WORLD_OF[PSL_ROLE]-} == *' '* ]]; then
-    read_command_from_file
-  else
-    read -r word
-  fi
+  read_command
   [[ $word == begin ]]
 }
 
@@ -68,20 +48,6 @@ report_launch() {
   if ((PSL_SLOT == 0 && PSL_RANK == 0)); then
     send "$PSL_REPORT_FD" launched "$PSL_ROLE" "$SLURM_STEP_ID"
   fi
-}
-
-# find_rank FIRST: set PSL_ROLE, PSL_SLOT, PSL_RANK and PSL_RANKS for this process. FIRST is the
-# first role of the step. Slurm numbers the processes of a step role after role, and task after
-# task.
-find_rank() {
-  local number=$SLURM_PROCID count
-  for PSL_ROLE in ${PSL_MPI_WORLD_OF[$1]-$1}; do
-    PSL_RANKS=${PSL_RANKS_OF[PSL_ROLE]:-1}
-    count=$((PSL_SLOTS[PSL_ROLE] * PSL_RANKS))
-    ((number >= count)) || break
-    number=$((number - count))
-  done
-  PSL_SLOT=$((number / PSL_RANKS)) PSL_RANK=$((number % PSL_RANKS))
 }
 
 # run_task INDEX ATTEMPT: run a task to its end, and report how it ended.
@@ -109,12 +75,8 @@ run_task() {
   else
     status=1
   fi
-  if ((!PSL_GANG)); then
-    release_ports
-  fi
-  if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-} ]]; then
-    remove_logins
-  fi
+  release_ports  # only: slots
+  remove_logins  # only: hooks
   pass_on_term
   read_clock
   read_uptime
@@ -126,8 +88,7 @@ run_task() {
   fi
 }
 
-# report_evidence INDEX ATTEMPT TIME: report what the node knows about a failed task that started at
-# this time.
+# report_evidence INDEX ATTEMPT TIME: report what the node knows of a failed task that began then.
 report_evidence() {
   local kills line
   {
@@ -167,10 +128,10 @@ print_code_of_exit() {
   fi
 }
 
-# read_late_term STATUS: read a TERM that the command got before this shell did. Slurm signals the
-# processes of a step one after the other, and the batch script needs the cause of an end.
-# Successful commands are rarely stopped, so wait less for them. A task that closes its connections
-# may die a moment after the tasks that this fails: their wait lets it say why before it is stopped.
+# read_late_term STATUS: read a TERM that the command got before this shell did: Slurm signals the
+# processes of a step one after the other. Successful commands are rarely stopped, so wait less for
+# them. A task that closes its connections may die a moment after the tasks that this fails: their
+# wait lets it say why before it is stopped.
 read_late_term() {
   local wait=0.01
   if (($1)); then
@@ -193,27 +154,16 @@ prepare_task() {
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
   enter_task_folder "$index" || return
   note_process "$index" "$attempt"  # only: progress
-  if ((!PSL_GANG)); then
-    take_ports_for_slot "$index" "$attempt" || return
-  fi
+  take_ports_for_slot "$index" "$attempt" || return  # only: slots
   # In a container the shell inside reads its environment.
   if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
     read_environment || return
   fi
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
   take_devices "$PSL_ROLE" || return
-  if [[ ${PSL_INFINIBAND_CHECKS[PSL_ROLE]-} == *hca:* ]]; then
-    note_far_adapters "$PSL_ROLE"
-  fi
-  if ((PSL_ROLE_GPUS[PSL_ROLE])) || [[ ${PSL_BINDING[PSL_ROLE]-} == *strict* ]]; then
-    check_binding "$PSL_ROLE" || return
-  fi
+  prepare_adapters "$PSL_ROLE"  # only: infiniband
+  check_role_binding "$PSL_ROLE" || return  # only: binding
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  # Tasks inherit the limit of the submitting shell, which is too low for InfiniBand on most login
-  # nodes. Source: slurm.conf(5), PropagateResourceLimits.
-  if [[ ${PSL_INFINIBAND_CHECKS[PSL_ROLE]-} == *memlock:* ]]; then
-    ulimit -S -l "$(ulimit -H -l)"
-  fi
   [[ $PSL_CONTAINER_RUNTIME == none ]] || return 0
   export_task_environment "$PSL_ROLE" "$index" "$attempt"
   if [[ ${PSL_WORKDIR[PSL_ROLE]-task} != task ]]; then
@@ -242,7 +192,7 @@ enter_task_folder() {
     return 1
   fi
   cd -- "$folder" || return
-  if ((PSL_RANK == 0)) && [[ ${PSL_STAGE_CODE-} ]]; then
-    cp -R -- "$PSL_ATTEMPT_FOLDER/code/." .
-  fi
+  if ((PSL_RANK == 0)) && [[ $PSL_STAGE_CODE ]]; then  # only: code
+    cp -R -- "$PSL_ATTEMPT_FOLDER/code/." .  # only: code
+  fi  # only: code
 }

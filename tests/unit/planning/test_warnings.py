@@ -71,7 +71,7 @@ def test_the_warning_begins_where_the_variables_about_all_tasks_are_not_exported
         settings[count] = SETTING.findall(script)
         assert ("W404" in codes) is (count > instances)
         assert ("PSL_MANY_TASKS=1" in "\n".join(settings[count])) is (count > instances)
-    run("\n".join([f"cd {tmp_path}", *settings[instances], "set_defaults", FILL]))
+    run("\n".join([f"cd {tmp_path}", *settings[instances], "set_defaults", "set_batch_defaults", FILL]))
     lines = (tmp_path / "peers.sh").read_text().replace("'", "").splitlines()
     number, size = len(lines), sum(map(len, lines)) + len(lines)
     assert number <= MAX_PEER_VARIABLES
