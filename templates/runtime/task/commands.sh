@@ -134,8 +134,7 @@ start_group() {
 
 # keep_status WORD ...: run a command in the foreground, and write its status to the control FIFO.
 # This shell runs between the task's shell and the command, because bash loses the status of a child
-# that ends just when a signal interrupts the builtin `wait` (observed as 143 or 255). Bash does not
-# lose the status of a child in the foreground.
+# that ends just when a signal interrupts the builtin `wait` (observed as 143 or 255).
 keep_status() {
   PSL_STOPPED=0
   outlive_signals

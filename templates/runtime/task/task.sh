@@ -7,8 +7,7 @@
 # task_main FOLDER ATTEMPT ROLE: serve one slot.
 task_main() {
   outlive_signals
-  # Reports have a separate descriptor that children do not inherit, so no output of a user's
-  # command is taken for a report.
+  # Children do not inherit the descriptor of reports, so no output is taken for one.
   exec {PSL_REPORT_FD}>&1 1>&2
   if ! open_attempt "$1" "$2"; then
     log "cannot read $PSL_ATTEMPT_FOLDER"
