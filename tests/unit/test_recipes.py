@@ -38,10 +38,11 @@ TRY = f"""\
 import os, runpy, sys
 from paislurm.translator.cli.main import main
 site = ["--site", "site.yaml"]
-for words in "script job.yaml --output job.sbatch", "explain job.yaml", "verify job.sbatch job.yaml":
-    if main([*words.split(), *site]):
+usual, more = ("script job.yaml --output job.sbatch", "explain job.yaml", "verify job.sbatch job.yaml"), sys.argv[1]
+for words in (*usual, *filter(None, more.split(","))):
+    if main([*words.split(), *(site if "job.yaml" in words else [])]):
         sys.exit(f"fails: {{words}}")
-tests = sys.argv[1:]
+tests = sys.argv[2:]
 del sys.argv[1:]
 for module in {GOLDEN}:
     runpy.run_module(module, run_name="__main__")
@@ -52,13 +53,18 @@ BLOCK = re.compile(r"^   ```(diff|sh)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
 
 
 class Recipe(Struct, frozen=True):
-    """Say what a recipe adds: a job and a site that use it, what is said of it, and the tests that see it."""
+    """Say what a recipe adds: a job and a site that use it, what is said of it, and the tests that see it.
+
+    It is said by the script, by commands, and on `pages` that `make golden` writes.
+    """
 
     title: str
     tests: tuple[str, ...]
     said: tuple[str, ...]
     job: str = JOB
     site: str = "name: tried\n"
+    commands: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
 
 
 RECIPES = (
@@ -85,6 +91,37 @@ RECIPES = (
         ("tests/unit/site/test_known_sites.py", "tests/unit/rendering/test_verify.py"),
         ("# ==== containers/sarus ====", "# ==== images/sarus ====", "PSL_CONTAINER_RUNTIME='sarus'"),
         site="containers: {runtime: sarus, cache: /images}\n",
+    ),
+    Recipe(
+        "A key of protocol v2",
+        ("tests/unit/test_docs.py",),
+        ("PSL_SHELL_OPTIONS[0]='-u -o pipefail'",),
+        job=JOB.replace('["true"]', '["true"]\n    errexit: false'),
+    ),
+    Recipe(
+        "A default",
+        ("tests/unit/planning/test_slurm_target.py", "tests/unit/test_site_page.py"),
+        ("PSL_GRACE=${PSL_GRACE-25}\n", '"grace": 25', "stops tasks. | `25` |"),
+        commands=("plan job.yaml --json",),
+        pages=("docs/reference/site-profile.md",),
+    ),
+    Recipe(
+        "The text of a waiting job",
+        ("tests/unit/backends/slurm/test_reasons.py",),
+        ("it cannot start as it is: JobHeldUser: its owner holds it",),
+        pages=("tests/frozen/shown/waiting-held.txt",),
+    ),
+    Recipe(
+        "A state of Slurm",
+        ("tests/unit/app/test_exit_meaning.py", "tests/unit/backends/slurm/test_output.py"),
+        ("the site called the job back",),
+        commands=("explain RECALLED",),
+    ),
+    Recipe(
+        "A fact about a job",
+        ("tests/unit/api", "tests/unit/cli/test_one_document.py"),
+        ("parameter count  ", "parameter_count: 0", "The number of parameters of the job file."),
+        pages=("tests/frozen/shown/succeeded.txt", "docs/reference/json.md"),
     ),
 )
 
@@ -136,7 +173,7 @@ def faults(tree: Path, recipe: Recipe) -> str:
     (tree / "site.yaml").write_text(recipe.site)
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PAISLURM_HOME": str(tree / "home")}
     done = subprocess.run(
-        [sys.executable, "-c", TRY, *recipe.tests],
+        [sys.executable, "-c", TRY, ",".join(recipe.commands), *recipe.tests],
         cwd=tree,
         env=environment,
         stdout=subprocess.PIPE,
@@ -146,7 +183,7 @@ def faults(tree: Path, recipe: Recipe) -> str:
     )
     if done.returncode:
         return done.stdout
-    said = done.stdout + (tree / "job.sbatch").read_text()
+    said = "".join([done.stdout, *((tree / name).read_text() for name in ("job.sbatch", *recipe.pages))])
     return "".join(f"nothing says {words}\n" for words in recipe.said if words not in said)
 
 
