@@ -22,8 +22,6 @@ PSL_NOTES_END=''
 # their statuses.
 PSL_RANK=0
 declare -A PSL_EXIT_BY_PID=()
-# The CPU masks of the step's tasks on this node.
-PSL_CPU_MASKS=''
 # The exported lowercase variables when this shell started.
 PSL_LOWERCASE_EXPORTS=()
 # The suffix of the control FIFO of the shell outside a container.

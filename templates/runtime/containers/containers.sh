@@ -65,7 +65,7 @@ prepare_container() {
 # of the time of a search for each pattern.
 write_variables() {
   local name
-  local -a all names=(SLURMD_NODENAME PSL_CPU_MASKS PSL_PORT_LINES)
+  local -a all names=(SLURMD_NODENAME PSL_PORT_LINES ${PSL_CPU_MASKS+PSL_CPU_MASKS})
   compgen -e >"$1" && mapfile -t all <"$1"
   for name in "${all[@]}"; do
     case $name in

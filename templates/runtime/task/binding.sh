@@ -2,6 +2,9 @@
 # and adapters near to them. PSL_MISMATCHES has a line for each mismatch that was found before.
 # Source: srun(1), SLURM_CPU_BIND_LIST and SLURM_CPUS_PER_TASK.
 
+# The CPU masks of the step's tasks on this node.
+PSL_CPU_MASKS=''
+
 # keep_cpu_masks: set PSL_CPU_MASKS. Masks of --cpu-bind come without a prefix, and then look like
 # the numbers of map_cpu.
 keep_cpu_masks() {

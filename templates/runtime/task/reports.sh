@@ -22,11 +22,6 @@ pass_on_term() {
   fi
 }
 
-# Jobs with ranks, or without gang allocation, replace these.
-find_rank() { PSL_ROLE=$1 PSL_SLOT=$SLURM_PROCID; }
-read_command() { read -r word; }
-run_slot() { run_task "$PSL_SLOT" 0; }
-
 # report WORD ...: write a line to the batch script and to the node's file, in a single write each.
 report() {
   send "$PSL_REPORT_FD" "$@"

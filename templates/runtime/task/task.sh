@@ -49,6 +49,11 @@ report_launch() {
   fi
 }
 
+# Ranks, and slots without gang allocation, have others.
+find_rank() { PSL_ROLE=$1 PSL_SLOT=$SLURM_PROCID; }  # unless: native-mpi
+read_command() { read -r word; }  # unless: native-mpi
+run_slot() { run_task "$PSL_SLOT" 0; }  # unless: slots
+
 # run_task INDEX ATTEMPT: run a task to its end, and report how it ended.
 run_task() {
   local index=$1 attempt=$2 status=0 age began
