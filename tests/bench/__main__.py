@@ -37,8 +37,11 @@ def main() -> int:
     if unknown := set(wanted.names) - BENCHES.keys():
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHES)}")
     over = 0
-    options = {"roles": partial(roles.run, peers=wanted.peers), "commands": partial(commands.run, base=wanted.base)}
-    for name, run in (BENCHES | options).items():
+    options = {
+        "peers": ("roles", partial(roles.run, peers=True)),
+        "base": ("commands", partial(commands.run, base=wanted.base)),
+    }
+    for name, run in (BENCHES | dict(run for option, run in options.items() if getattr(wanted, option))).items():
         if name not in (wanted.names or BENCHES) or (wanted.no_cluster and name in BOOT_CLUSTERS):
             continue
         for ratio in run():
