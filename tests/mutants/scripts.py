@@ -92,7 +92,7 @@ SCRIPTS = (
         "a secret that others can read is accepted", f"{_BATCH}/secrets.sh",
         "$mode != [46]00 ]]",
         "$mode != [46]* ]]",
-        ("tests/unit/cli/real_jobs/test_secrets.py", "-k", "names_the_folder"),
+        ("tests/unit/app/real_jobs/test_secrets.py", "-k", "names_the_folder"),
     ),
     Mutant(
         "a quoted secret with an apostrophe ends its quotes", "templates/runtime/task/secrets.sh",

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import struct
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _VERSION, _NOBODY = 2, 0xFFFFFFFF
 _OWNER, _USER, _GROUP, _MASK, _OTHERS = 0x01, 0x02, 0x04, 0x10, 0x20

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from tests.bench import __main__ as bench
 from tests.bench import measure
 from tests.bench.measure import Note, Ratio, cpu_of_children, typical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BENCHES = dict(bench.BENCHES)
 MODULES = {name: getattr(bench, name) for name in BENCHES}

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import yaml
 
+from paislurm.translator.errors import Diagnostic
 from paislurm.translator.validation.diagnostic_codes import ALL
 from tests.rejected.planned import cases
 from tests.rejected.remake import FILES, diagnostics_of
 from tests.unit.protocol.openpai.page import WRITTEN, rows
 from tests.unit.protocol.test_stricter import at_key, said
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from paislurm.translator.errors import Diagnostic
 
 FILE = Path(__file__).parents[2] / "docs/reference/codes.md"
 LONGEST = 200

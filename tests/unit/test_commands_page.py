@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from paislurm.translator.cli.command_group import GROUPS, TITLES
 from paislurm.translator.cli.main import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FILE = Path(__file__).parents[2] / "docs/reference/commands.md"
 COMMON = 4

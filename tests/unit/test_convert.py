@@ -7,7 +7,7 @@ import os
 import stat
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -19,6 +19,8 @@ from paislurm.translator.cli.main import main
 from paislurm.translator.conversion import converted
 from paislurm.translator.job import Lines
 from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.planning.environment import Variables
+from paislurm.translator.planning.job_plan import Plan, RolePlan
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
 from paislurm.translator.site.load import load_site
@@ -26,10 +28,6 @@ from paislurm.translator.site.profile import Site
 
 from .protocol.jobs import JOB as JOB_V2
 from .protocol.jobs_v1 import JOB, ROLE, job
-
-if TYPE_CHECKING:
-    from paislurm.translator.planning.environment import Variables
-    from paislurm.translator.planning.job_plan import Plan, RolePlan
 
 FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
 PUBLISHED = sorted(Path(FOLDER).glob("v1/*.json")) if FOLDER else []

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.protocol.extras_slurm import SlurmCompat, SlurmExtras, SlurmRole, SlurmV1
 from paislurm.translator.validation.diagnostic_codes import ALL, CODES
-
-if TYPE_CHECKING:
-    from paislurm.translator.validation.strict_model import StrictModel
+from paislurm.translator.validation.strict_model import StrictModel
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]

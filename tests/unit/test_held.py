@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.cluster import held
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import ClusterError, Instance
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cluster.kinds import Kind
+from tests.cluster.kinds import Kind
 
 WHY = "slurmctld ended, of log:\nfatal: no"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,6 @@ from paislurm.translator.state.journal_records import (
 from tests.histories.checker import check
 from tests.histories.evidence import Account, Evidence, Line, Told
 from tests.histories.people import Operation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BEGAN = 1000
 SUBMIT, STATUS = 1, 2

@@ -6,17 +6,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 from paislurm.translator.validation.json_schema import json_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILE = DOCS / "reference/site-profile.md"

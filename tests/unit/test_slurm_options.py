@@ -5,19 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.planning.slurm.components import BINDING_OPTIONS
 from paislurm.translator.slurm_options import PASS_THROUGH
-from tests.golden.remake import CASES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.golden.remake import Case
+from tests.golden.remake import CASES, Case
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ("sbatch", "srun", "scancel", "scontrol", "squeue", "sacct", "sacctmgr", "sinfo")

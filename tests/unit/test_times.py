@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -21,9 +21,6 @@ from paislurm.translator.times import (
     seconds_of,
     slurm_time,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NOW = 1_700_000_000
 """2023-11-15 00:13:20 in the zone of these tests."""

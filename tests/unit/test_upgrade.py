@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,6 @@ from tests.cluster.processes import wait_until
 
 from .cli.running import JOB
 from .side_by_side import VERSION, Installed, install
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow("installs two versions, and runs jobs that are retried")
 NEW = "0.3.0"

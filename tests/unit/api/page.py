@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import paislurm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "python.md"

@@ -9,26 +9,23 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from io import StringIO
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 import paislurm
 from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.session import Event
 from paislurm.translator.cli.progress.shown import ProgressLine
 
 from ..cli.running import JOB, SITE, job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from paislurm.translator.app.session import Event
 
 TEXT = JOB.replace("taskRoles:", "parameters: {word: hello}\ntaskRoles:").replace(
     "echo and bye", "echo <% $parameters.word %>"

@@ -121,3 +121,12 @@ def test_a_site_changes_a_row() -> None:
 def test_issuers_and_causers_of_openpai_are_translated() -> None:
     for row in exit_codes().values():
         assert [bool(row.reported_by), bool(row.caused_by)] == [each != "UNKNOWN" for each in (row.issuer, row.causer)]
+
+
+def test_every_code_and_status_has_advice() -> None:
+    for number in {*exit_codes(), *range(1, 256)}:
+        said = explained(str(number), TABLE).record
+        assert said.meaning, number
+        assert "{signal}" not in said.meaning, number
+        assert (said.advice or "").startswith("look at "), number
+        assert "; try: " in (said.advice or ""), number

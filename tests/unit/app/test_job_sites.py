@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +17,6 @@ from paislurm.translator.state.history import History
 from paislurm.translator.state.run_record import FileDigest, RunRecord
 
 from ..cli.running import keep_apart
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 OWN = Site.of(monitor=Monitor.of(max_poll_interval=99), notifications=Notifications.of(command=("/own",)))
 TEXT = "monitor: {maxPollInterval: 7}\nretry: {maxAttemptsPerHour: 3}\nnotifications: {sendmail: /usr/sbin/sendmail}\n"

@@ -7,17 +7,14 @@ to Slurm.
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.state.journal_records import Submitted
 from tests.simulation.history import play
 from tests.simulation.invariants import folders, records_of
-
-if TYPE_CHECKING:
-    from tests.simulation.moments import Moments
-    from tests.simulation.people import People
+from tests.simulation.moments import Moments
+from tests.simulation.people import People
 
 ONE_MACHINE, NFS = (0, 0), (0, 1)
 AFTER = ("submit", "cancel", "status", "remove", "monitor")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from paislurm.translator.app.submit.background import MAX_LOG
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MONITOR = """\
 import sys

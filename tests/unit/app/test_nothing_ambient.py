@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +16,6 @@ from paislurm.translator.app.submit import background
 from paislurm.translator.state.submit_environment import kept_environment
 
 from ..cli.running import JOB
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 APP = Path(__file__).parents[3] / "translator" / "app"
 OWNER = APP / "session.py"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from paislurm.translator.app.jobs import refresh
 from paislurm.translator.app.session import Session
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_files import read_files
 from paislurm.translator.monitor.poll import evaluate, open_job
 from paislurm.translator.monitor.polling.shared_results import NOT_ASKED
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal_records import Cancelled, RetryPolicy
 from tests.unit.monitor.jobs import (
     CREATED,
@@ -27,12 +29,6 @@ from tests.unit.monitor.jobs import (
     leave_result,
     observed,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.monitor.facts import View
-    from paislurm.translator.state.job_folder import JobFolder
 
 
 @pytest.fixture

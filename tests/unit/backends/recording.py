@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from paislurm.backends.base import Submission
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.commands import TIMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 FOLDER = Path(__file__).parents[2] / "slurm_output"
 

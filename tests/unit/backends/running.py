@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.local.backend import LocalBackend
 from paislurm.backends.slurm_emulator import processes
 from tests.cluster.processes import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Runs:

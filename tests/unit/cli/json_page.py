@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
+
+from msgspec import Struct
 
 from paislurm.translator.app.json_documents import definitions, structs
 from paislurm.translator.cli.output.documents import COMMANDS
 from paislurm.translator.monitor.job_site import Notification
 from paislurm.translator.state.journal_records import Record
 from paislurm.translator.state.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from msgspec import Struct
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
 BEGIN = "## Commands\n"

@@ -7,26 +7,24 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.session import user_name
 from paislurm.translator.app.sites import find as sites
 from paislurm.translator.app.submit import background
 from paislurm.translator.cli.main import main
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.journal_records import Record
+from tests.clock import clock
 from tests.documents import check_output
 
-from ..monitor.jobs import leave_result, observed
+from ..monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from ..protocol.jobs import HEAD
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..monitor.jobs import FakeBackend
 
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 ME = f"{user_name()}~demo"
@@ -62,6 +60,14 @@ def keep_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(background, "_start", lambda *_: None)
     monkeypatch.setattr(sites, "SYSTEM", folder / "etc" / "site.yaml")
     return folder / "home"
+
+
+def own_job(jobs: Path, name: str, job_id: str, *more: Record, age: int = 5) -> JobFolder:
+    """Make the folder of a job of one's own that was submitted `age` seconds ago."""
+    at = clock() - age
+    created = replace(CREATED, user=user_name(), job=name, happened_at=at, partition="gpu", virtual_cluster="vc")
+    sent = replace(SUBMITTED, user=user_name(), job=name, job_id=job_id, happened_at=at)
+    return job_folder(jobs, created, replace(INTENT, happened_at=at), sent, *more, name=f"{user_name()}~{name}")
 
 
 def job_file(folder: Path, text: str = JOB, name: str = "job.yaml") -> str:

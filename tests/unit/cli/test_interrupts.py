@@ -6,15 +6,13 @@ import json
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pytest
 
 from paislurm.translator.cli import main as main_module
 
-if TYPE_CHECKING:
-    from .running import Runner
+from .running import Runner
 
 
 def test_ctrl_c_exits_with_130(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

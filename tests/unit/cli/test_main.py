@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import click
@@ -21,10 +19,7 @@ from paislurm.translator.cli import main as main_module
 from paislurm.translator.cli.command_group import COMMANDS, HINTS
 from paislurm.translator.cli.main import cli
 
-from .running import PROGRAM, job_file
-
-if TYPE_CHECKING:
-    from .running import Runner
+from .running import PROGRAM, Runner, job_file
 
 ROOT = Path(__file__).parents[3]
 
@@ -65,14 +60,6 @@ def test_wrong_usage_exits_with_2(run: Runner, argv: list[str], says: str) -> No
 
 def test_without_a_command_help_is_shown(run: Runner) -> None:
     assert "Run jobs:" in (said := run()).out + said.err
-
-
-def test_with_json_a_failure_prints_a_document_and_a_message(run: Runner) -> None:
-    said = run("status", "nothing", "--json")
-    document = json.loads(said.out)
-    assert said.code == document["exit_status"] == 5
-    assert document["diagnostics"][0]["code"] == "E520"
-    assert document["error"] in said.err
 
 
 @pytest.mark.parametrize(

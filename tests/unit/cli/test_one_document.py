@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import click
@@ -15,12 +16,7 @@ from paislurm.translator.cli.command_group import COMMANDS
 from paislurm.translator.cli.main import cli
 from tests.documents import faults
 
-from .running import job_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from .running import Runner, Said
+from .running import Runner, Said, job_file
 
 NAMES = (*(name for name in COMMANDS if name != "site"), "site detect", "site show", "site check")
 NEEDED = {

@@ -1,126 +1,62 @@
-"""`paislurm site`: the profile that Slurm's answers become, the file that a person keeps, and what is in force."""
+"""`site`: what is printed of profiles, and the exit code."""
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from paislurm.backends.runner import Completed, LocalRunner
-from paislurm.translator.app.session import Session
 from paislurm.translator.app.sites import ask as ask_module
-from paislurm.translator.app.sites.ask import Machine, ask, machine_of, this_machine
-from paislurm.translator.errors import BackendError, Diagnostic, UnreachableError
-from paislurm.translator.site.detection.detect import detect
-from paislurm.translator.site.load import load_site
 
-from ..backends.recording import read
-from ..site.detection.answered import recorded
-from .running import SITE
+from ..site.detection.answered import EXPECTED, recorded
+from .running import JOB, SITE, Runner, job_file
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from .running import Runner
+LARGE = JOB.replace("cpu: 1", "cpu: 17").replace("name: demo", "name: large")
 
 
-class Slurm:
-    """Answer as recorded, but for programs that are told to say something else."""
-
-    def __init__(self, **others: Completed | None) -> None:
-        self.others = others
-        self.asked: list[str] = []
-
-    def run(self, argv: Sequence[str], **_: object) -> Completed:
-        name = argv[-1] if argv[0] == "scontrol" else argv[0]
-        self.asked.append(name)
-        if name in self.others:
-            if answer := self.others[name]:
-                return answer
-            raise UnreachableError(Diagnostic(code="E501", message=f"`{argv[0]}` is not on PATH"))
-        return next(each.completed for each in read("site_detect", "24.11") if each.argv == tuple(argv))
-
-
-def refusal(words: str) -> Completed:
-    return Completed(status=1, stdout="", stderr=words)
+WRONG = JOB.replace("type: job", "type: jab")
 
 
 @pytest.fixture(autouse=True)
-def slurm(monkeypatch: pytest.MonkeyPatch) -> None:
+def answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put a Slurm in place that answers as recorded."""
-    monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
+    monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("22.05"))
 
 
-NO_ACCOUNTING = Completed(status=0, stdout="AccountingStorageType = accounting_storage/none\n", stderr="")
+@pytest.fixture
+def detected(tmp_path: Path) -> str:
+    """Write the profile that was detected; return its path."""
+    return job_file(tmp_path, EXPECTED.read_text(encoding="utf-8"), "detected.yaml")
 
 
-@pytest.mark.parametrize(
-    ("others", "asked"), [({}, ["sacctmgr", "sacctmgr", "getent"]), ({"config": NO_ACCOUNTING}, ["getent"])]
-)
-def test_without_accounting_sacctmgr_is_not_called(others: dict[str, Completed], asked: list[str]) -> None:
-    slurm = Slurm(**others)
-    ask(slurm, slurm, Machine(), "alice")
-    assert slurm.asked == ["config", "partition", "node", "srun", "reservation", *asked]
+@pytest.mark.usefixtures("silent")
+def test_each_file_prints_a_line_and_the_exit_code_covers_all(run: Runner, tmp_path: Path, detected: str) -> None:
+    texts = (("small", JOB), ("large", LARGE), ("wrong", WRONG))
+    small, large, wrong = (job_file(tmp_path, text, f"{name}.yaml") for name, text in texts)
+    starts = f"{small}: 1 node, 2 CPUs of normal"
+    can_not = f"{large}: cannot start here: E410"
+    for files, code, lines in (
+        ([small], 0, [starts]),
+        ([small, large], 4, [starts, can_not]),
+        ([large, wrong, small], 3, [can_not, f"{wrong}: the job file is wrong", starts]),
+    ):
+        said = run("site", "check", "--site", detected, *files)
+        assert (said.code, said.out.splitlines()) == (code, lines)
+        assert ("error E410: role worker can never start" in said.err) == (large in files)
+    run("site", "check", "--site", detected, str(tmp_path / "none.yaml")).ends(3, "error E100")
 
 
-def test_refused_queries_leave_gaps() -> None:
-    # With PrivateData=nodes,partitions. Source: observed on 22.05 and 26.05.
-    denied = refusal("slurm_load_partitions error: Access/permission denied")
-    slurm = Slurm(
-        partition=denied, node=denied, srun=None, sacctmgr=refusal("sacctmgr: error: Problem talking to the database")
-    )
-    gaps = {gap.key: gap.reason for gap in detect(ask(slurm, slurm, Machine(), "alice")).gaps}
-    assert gaps["partitions"] == "scontrol refuses: slurm_load_partitions error: Access/permission denied"
-    assert "denied" in gaps["partitions.NAME.nodes"]
-    assert gaps["mpi"] == "`srun` is not on PATH"
-    assert gaps["accounts"] == gaps["qos"] == "Slurm does not respond: Problem talking to the database"
-
-
-def test_plugins_may_be_listed_on_standard_error() -> None:
-    slurm = Slurm(srun=Completed(status=0, stdout="", stderr="srun: MPI types are...\nsrun: pmi2\n"))
-    assert detect(ask(slurm, slurm, Machine(), "alice")).site.mpi == ("pmi2",)
-
-
-@pytest.mark.parametrize("said", ["", "alice\n"])
-def test_a_login_node_without_user_information_is_accepted(said: str) -> None:
-    with pytest.raises(BackendError):
-        machine_of(Slurm(bash=Completed(status=1, stdout=said, stderr="")))
-
-
-def test_a_user_without_a_name_is_given_by_uid() -> None:
-    assert machine_of(LocalRunner())[1]
-
-
-def test_name_resolution_failures_and_timeouts_are_detected() -> None:
-    for answer in (refusal(""), None):
-        slurm = Slurm(getent=answer)
-        assert detect(ask(slurm, slurm, Machine(), "alice")).site.address.method == "node-address"
-
-
-def test_an_unreachable_controller_exits_with_6(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    away = refusal("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)")
-    monkeypatch.setattr(ask_module, "ask", ask)
-    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Slurm(config=away))
-    said = run("site", "detect")
-    assert (said.code, said.out) == (6, "")
-    assert "error E506: Slurm cannot be reached" in said.err
-
-
-def test_runtimes_and_ports_of_this_machine_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("podman", "ch-run"):
-        (tmp_path / name).touch(mode=0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(ask_module, "_EPHEMERAL", tmp_path / "none")
-    assert this_machine(Session()) == Machine(runtimes=("charliecloud", "podman"), home=Session().home.parent)
-
-
-def test_the_profile_goes_to_standard_output(run: Runner) -> None:
-    said = run("site", "detect")
-    assert (said.code, said.err) == (0, "")
-    assert load_site(said.out, file="site.yaml") == detect(recorded("24.11")).site
+def test_an_outdated_profile_is_reported(run: Runner, detected: str, tmp_path: Path) -> None:
+    said = run("site", "check", "--site", detected)
+    assert (said.code, said.out) == (0, f"{detected}: is valid and agrees with the cluster\n")
+    text = EXPECTED.read_text(encoding="utf-8").replace("research", "reserch")
+    old = job_file(tmp_path, text, "old.yaml")
+    said = run("site", "check", "--site", old)
+    assert said.out == f"{old}: differs from the cluster in 2 places\n"
+    line = text.splitlines().index("defaultAccount: reserch") + 1
+    told = f"{old}:{line}:17  $.defaultAccount\nerror E465: the cluster has no account 'reserch'"
+    said.ends(4, told, "hint: did you mean `research`?")
 
 
 def test_the_profile_is_readable_by_all(run: Runner, tmp_path: Path) -> None:
@@ -130,54 +66,6 @@ def test_the_profile_is_readable_by_all(run: Runner, tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o644
     again = run("site", "detect", "--output", str(file))
     assert (again.code, again.out, again.err) == (0, "", f"{file} agrees with Slurm's configuration\n")
-
-
-def test_a_file_that_differs_is_kept_and_the_difference_printed(run: Runner, tmp_path: Path) -> None:
-    file = tmp_path / "site.yaml"
-    run("site", "detect", "--output", str(file))
-    changed = file.read_text(encoding="utf-8").replace("killWait: 5", "killWait: 7")
-    file.write_text(changed, encoding="utf-8")
-    said = run("site", "detect", "--output", str(file))
-    said.ends(1, "was not changed")
-    assert "\n-time: {killWait: 7}\n+time: {killWait: 5}\n" in said.out
-    assert file.read_text(encoding="utf-8") == changed
-    document = json.loads(run("site", "detect", "--output", str(file), "--json").out)
-    assert (document["written"], document["difference"]) == (False, said.out)
-
-
-def test_added_comments_and_other_keys_are_not_differences(run: Runner, tmp_path: Path) -> None:
-    file = tmp_path / "site.yaml"
-    run("site", "detect", "--output", str(file))
-    own = "# ours\nstorages: {data: {path: /data}}\n" + file.read_text(encoding="utf-8").replace(
-        "# KillWait of Slurm.", ""
-    )
-    file.write_text(own, encoding="utf-8")
-    said = run("site", "detect", "--output", str(file))
-    assert (said.code, said.out, said.err) == (0, "", f"{file} agrees with Slurm's configuration\n")
-    assert file.read_text(encoding="utf-8") == own
-
-
-@pytest.mark.parametrize("text", ["partitions: {old: {}}\n", "- a list\n", "a: [\n", "# only this\n"])
-def test_any_other_file_differs(run: Runner, tmp_path: Path, text: str) -> None:
-    file = tmp_path / "site.yaml"
-    file.write_text(text, encoding="utf-8")
-    assert run("site", "detect", "--output", str(file)).code == 1
-    assert file.read_text(encoding="utf-8") == text
-
-
-def test_with_force_the_old_file_is_backed_up(run: Runner, tmp_path: Path) -> None:
-    file = tmp_path / "site.yaml"
-    file.write_text(SITE, encoding="utf-8")
-    said = run("site", "detect", "--output", str(file), "--force")
-    assert (said.code, said.err) == (0, f"wrote {file}; the old file is {file}.old\n")
-    assert (tmp_path / "site.yaml.old").read_text(encoding="utf-8") == SITE
-    assert "killWait: 5" in file.read_text(encoding="utf-8")
-
-
-def test_an_unwritable_path_exits_with_4(run: Runner, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    run("site", "detect", "--output", str(tmp_path / "file" / "site.yaml")).ends(4)
-    assert run("site", "detect", "--output", str(tmp_path)).code == 2
 
 
 def test_site_show_lists_the_location_of_each_setting(run: Runner, tmp_path: Path) -> None:
@@ -195,32 +83,3 @@ def test_site_show_lists_the_location_of_each_setting(run: Runner, tmp_path: Pat
     ):
         assert row in rows
     assert said.err == f"the profile is {file}, named by --site\n"
-
-
-@pytest.mark.parametrize(
-    ("place", "found_by"),
-    [("config/paislurm", "your own"), ("etc", "the system's"), (None, None), ("else", "named by $PAISLURM_SITE")],
-)
-def test_site_show_names_the_kind_of_profile(
-    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str | None, found_by: str | None
-) -> None:
-    if place:
-        (tmp_path / place).mkdir(parents=True)
-        (tmp_path / place / "site.yaml").write_text("monitor: none\n", encoding="utf-8")
-    if place == "else":
-        monkeypatch.setenv("PAISLURM_SITE", str(tmp_path / place / "site.yaml"))
-    document = json.loads(run("site", "show", "--json").out)
-    assert document["found_by"] == found_by
-    assert document["file"] == (str(tmp_path / place / "site.yaml") if place else None)
-    words = {"your own": "user", "the system's": "system", "named by $PAISLURM_SITE": "named"}
-    assert {each["origin"] for each in document["in_force"] if each["line"]} <= {words.get(found_by or "")}
-    assert {each["origin"] for each in document["in_force"] if not each["line"]} == {"default"}
-    keys = [each["setting"] for each in document["in_force"]]
-    assert ("monitor" in keys, "monitor.background" in keys) == (bool(place), not place)
-    assert run("site", "show").code == 0
-
-
-def test_an_invalid_profile_exits_with_4(run: Runner, tmp_path: Path) -> None:
-    (tmp_path / "site.yaml").write_text("nmae: x\n", encoding="utf-8")
-    assert run("site", "show", "--site", str(tmp_path / "site.yaml")).code == 4
-    assert run("site", "show", "--site", str(tmp_path / "none.yaml")).code == 4

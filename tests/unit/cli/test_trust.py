@@ -12,9 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,9 +25,6 @@ from tests.terminal import Terminal
 from tests.unit.inherited import inherit, open_to
 
 from .running import JOB, PROGRAM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.root("to be two users")
 INSTALLED = (str(Path(sys.executable).with_name("paislurm")),)

@@ -6,8 +6,8 @@ import os
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,9 +18,6 @@ from paislurm.translator.files.private import write_durably
 from paislurm.translator.files.trust import OTHERS_WRITE
 
 from ..cli.running import JOB, SITE, job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 UMASKS = [0o000, 0o002, 0o077]

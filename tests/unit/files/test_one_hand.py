@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paislurm.backends.base import RunFolder
 from paislurm.backends.ssh.news import NewsRequest
 from paislurm.translator.files import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("translator/state", "translator/monitor", "translator/app", "translator/site", "backends")

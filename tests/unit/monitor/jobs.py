@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from paislurm.backends.base import Accepted, JobId, Observation
+from paislurm.backends.base import Accepted, JobId, Observation, RunFolder, Submission
 from paislurm.backends.runner import become
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.files.names import ENVIRONMENT
@@ -27,22 +28,15 @@ from paislurm.translator.state.journal_records import (
     Ended,
     Intent,
     JobRole,
+    Record,
     RetryPolicy,
     Submitted,
     dump,
 )
-from paislurm.translator.state.result import parse_result
+from paislurm.translator.state.result import Result, parse_result
 from paislurm.translator.state.submit_environment import as_bytes
 from paislurm.translator.view.reasons import said
 from paislurm.translator.view.task import task_views
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from typing import Literal
-
-    from paislurm.backends.base import RunFolder, Submission
-    from paislurm.translator.state.journal_records import Record
-    from paislurm.translator.state.result import Result
 
 NOW = 1_000_000
 FOLDER = JobFolder(path=Path("/jobs/demo"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -22,10 +23,6 @@ from paislurm.translator.monitor.polling.call_log import (
     retry_times,
     room_at,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def call(time: float, program: str = "squeue", cpu: float = 0.01, *, failed: bool = False) -> Call:

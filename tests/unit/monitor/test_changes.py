@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.batch_script import components
 from paislurm.translator.state.changes import changed_options, retry_limit
 from paislurm.translator.state.history import history
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal_records import Changed
 
 from ..state.any_record import maps
@@ -30,11 +31,6 @@ from .jobs import (
     stepped,
     waiting_job,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
 
 SCRIPT = "#!/bin/bash -p\n#SBATCH --time=01:00:00\n#SBATCH --partition=old\ntrue\n"
 

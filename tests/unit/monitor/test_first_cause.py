@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from paislurm.translator.monitor.first_cause import first_cause
+from paislurm.translator.monitor.first_cause import FirstCause, first_cause
 from paislurm.translator.monitor.job_failure import deciding_task
 from paislurm.translator.monitor.last_words import Output, last_words, lost_a_peer, telling_output
 
 from .jobs import NOW, failed, task
-
-if TYPE_CHECKING:
-    from paislurm.translator.monitor.first_cause import FirstCause
 
 FAILED = {"state": "FAILED", "behaviour": "unknown", "exit_status": 1, "exit_code": 255}
 KILLED = FAILED | {"exit_status": 137, "exit_code": 137}

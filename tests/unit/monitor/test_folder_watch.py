@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.monitor.folder_watch import FolderWatch
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 NAMES = ("a", "b", "c")
 

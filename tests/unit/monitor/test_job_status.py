@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from paislurm.backends.base import Observation
 from paislurm.backends.slurm.job_states import FORGOTTEN, STATES, Phase
 from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.monitor.facts import View
@@ -16,14 +17,10 @@ from paislurm.translator.monitor.verdict import verdict
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal_records import Cancelled, Observed
-from paislurm.translator.state.result import RestartRecord
+from paislurm.translator.state.result import RestartRecord, Result
 from paislurm.translator.view.reasons import reason
 
 from .jobs import CREATED, FOLDER, INTENT, NOW, SUBMITTED, left, observed, task
-
-if TYPE_CHECKING:
-    from paislurm.backends.base import Observation
-    from paislurm.translator.state.result import Result
 
 RUNNING_TASK = task(1, state="STOPPED", ended_at=None, exit_status=None, exit_code=-220)
 
@@ -120,17 +117,6 @@ def test_observation_and_result_give_the_expected_status(
     assert (known.state, known.code, known.ended) == (state, code, ended)
 
 
-@pytest.mark.parametrize("found", [None, SUCCEEDED, FAILED, DECIDED, INTERRUPTED])
-@pytest.mark.parametrize("last", ["PENDING", "RUNNING", "CANCELLED", "NODE_FAIL", "COMPLETED", None])
-def test_a_missing_answer_never_ends_a_job(last: str | None, found: Result | None) -> None:
-    seen = [Observed(happened_at=NOW, attempt=0, backend_state=last, backend_reason="")] if last else []
-    known = job_status(None, found, *seen, backend_reachable=False)
-    complete = found in (SUCCEEDED, FAILED)
-    assert known.ended == complete
-    if not complete:
-        assert known.state in ("WAITING", "RUNNING", "STOPPING")
-
-
 def test_without_an_answer_the_last_known_state_remains() -> None:
     pending = Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="Priority")
     assert job_status(None, None, pending, backend_reachable=False, started=False).state == "WAITING"
@@ -171,12 +157,6 @@ def test_without_a_result_the_exit_status_of_the_script_tells(
     assert ("the disk was full when Slurm opened the log" in found.reason) is (ends.get("signal") == 53)
 
 
-def test_a_job_is_running_once_a_task_has_run() -> None:
-    assert job_status(observed("PENDING"), started=False).state == "WAITING"
-    assert job_status(observed("RUNNING"), started=False).state == "WAITING"
-    assert job_status(observed("RUNNING"), started=True).state == "RUNNING"
-
-
 def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert job_status(observed("PENDING"), None, asked) == JobStatus.so_far(
@@ -200,21 +180,6 @@ def test_a_slow_clock_does_not_delay_the_end_forever() -> None:
     assert not job_status(ahead).ended
     first = Observed(happened_at=NOW - 11, attempt=0, backend_state="COMPLETED", backend_reason="")
     assert job_status(ahead, None, first).ended
-
-
-def test_a_new_job_may_be_unknown_to_the_backend() -> None:
-    assert job_status(None, None, polled_at=SUBMITTED.happened_at + 5).state == "WAITING"
-    assert verdict(
-        View(
-            folder=FOLDER, history=history([CREATED, INTENT]),
-            observation=None,
-            backend_reachable=True,
-            result=None,
-            started=False,
-            now=NOW,
-        polled_at=NOW,
-        )
-    ).state == "WAITING"  # fmt: skip
 
 
 LOST = observed(FORGOTTEN, final=True, ended=None)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import Accepted, JobId, Observation, Submission
 from paislurm.translator.app.jobs import cancelling
 from paislurm.translator.app.session import Session
 from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import DEPENDENCY_CHECK_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.polling.shared_results import PollResult
+from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.journal import append, read
 from paislurm.translator.state.journal_records import Ended, Retry, RetryPolicy
@@ -38,13 +41,6 @@ from .jobs import (
     stepped,
     waiting_job,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from pathlib import Path
-
-    from paislurm.backends.base import Accepted, Observation, Submission
-    from paislurm.translator.state.history import History
 
 
 class Clock:

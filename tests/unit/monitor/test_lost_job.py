@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from paislurm.backends.base import Observation
 from paislurm.backends.slurm.job_states import FORGOTTEN
 from paislurm.translator.monitor.claim import NO_CLAIM
 from paislurm.translator.monitor.job_status import LOST_SECONDS
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.polling.shared_results import asking
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, needs_user
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal_records import Cancelled, RetryPolicy
 from tests.unit.report.made import RUN
 
 from .jobs import CREATED, INTENT, NOW, SUBMITTED, FakeBackend, claim, job_folder, kinds, observed, stepped
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.backends.base import Observation
-    from paislurm.translator.state.job_folder import JobFolder
 
 LOST = NOW + LOST_SECONDS
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -14,20 +15,13 @@ from paislurm.translator.monitor.job_site import OLDEST_SECONDS, JobSite, Notifi
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.notify import NotificationSender, message
 from paislurm.translator.monitor.poll import open_job
-from paislurm.translator.state.history import history
+from paislurm.translator.state.history import History, history
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import append, read
-from paislurm.translator.state.journal_records import Notified, Observed, Retry
+from paislurm.translator.state.journal_records import Notified, Observed, Record, Retry
 from paislurm.translator.view.reasons import said
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from paislurm.translator.state.history import History
-    from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.journal_records import Record
 
 ALL = ("running", "succeeded", "failed", "stopped", "retried")
 RAN = Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.job_view import job_line
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import open_job, poll_jobs
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.journal_records import Cancelled, Ended, Observed, Submitted
 
@@ -31,11 +33,6 @@ from .jobs import (
     stepped,
     task,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
 
 
 @pytest.fixture

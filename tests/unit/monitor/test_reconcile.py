@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.exit_codes.table import SiteRow, exit_codes
+from paislurm.translator.exit_codes.table import Behaviour, SiteRow, exit_codes
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_status import JobStatus
@@ -16,8 +17,9 @@ from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, Dependencies, reconcile, record_news
 from paislurm.translator.monitor.transition import retry_decision
 from paislurm.translator.state.history import history
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.journal_records import Cancelled, Ended, RetryPolicy, dump
+from paislurm.translator.state.journal_records import Cancelled, Ended, Record, RetryPolicy, dump
 from paislurm.translator.times import format_time
 from paislurm.translator.view.reasons import said
 
@@ -41,14 +43,6 @@ from .jobs import (
     task,
     waiting_job,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.exit_codes.table import Behaviour
-    from paislurm.translator.monitor.facts import View
-    from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.journal_records import Record
 
 KILLED = {"outcome": "failed", "exit_code": 137, "behaviour": "transient", "reason": "worker-0 was killed"}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,6 @@ from paislurm.translator.state.journal import append, read
 from paislurm.translator.state.journal_records import Cancelled, Intent, Retry, Submitted
 
 from .jobs import INTENT, NOW, FakeBackend, dependencies, ended, failed_job, job, kinds, observed, stepped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_an_unanswered_sbatch_is_looked_up_before_a_new_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

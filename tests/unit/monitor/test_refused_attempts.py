@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import Accepted, JobId, Submission
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
+from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.reconcile import REFUSED_SECONDS, Dependencies, reconcile
-from paislurm.translator.state.job_folder import Store
-from paislurm.translator.state.journal_records import Cancelled, Changed, Refused
+from paislurm.translator.state.job_folder import JobFolder, Store
+from paislurm.translator.state.journal_records import Cancelled, Changed, Record, Refused
 from paislurm.translator.times import format_time
 
 from .jobs import (
@@ -36,14 +37,6 @@ from .jobs import (
     stepped,
     waiting_job,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.backends.base import Accepted, Submission
-    from paislurm.translator.monitor.facts import View
-    from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.journal_records import Record
 
 NICE = "sbatch: error: Batch job submission failed: Invalid --nice value\n"
 LIMIT = NICE.replace("Invalid --nice value", "Job violates accounting/QOS policy")

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from paislurm.translator.monitor import poll
 from paislurm.translator.monitor.claim import NO_CLAIM
-from paislurm.translator.state.journal_records import Cancelled
+from paislurm.translator.monitor.facts import View
+from paislurm.translator.state.journal_records import Cancelled, Record
 
 from .jobs import FAILED, NOW, SUBMITTED, FakeBackend, claim, ended, job, kinds, leave_result, observed, stepped, task
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.monitor.facts import View
-    from paislurm.translator.state.journal_records import Record
 
 
 def test_a_job_whose_script_never_began_does_not_succeed_with_another_job(tmp_path: Path) -> None:

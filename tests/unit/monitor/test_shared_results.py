@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import JobId, Observation
 from paislurm.translator.errors import Diagnostic, ThrottledError
 from paislurm.translator.files.shared_files import SharedFiles
 from paislurm.translator.monitor.polling import shared_results
 from paislurm.translator.monitor.polling.shared_results import FILE, NOT_ASKED, PollResult, SharedPollResults
 
 from .jobs import FakeBackend, observed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from pathlib import Path
-
-    from paislurm.backends.base import Observation
 
 SEVEN, EIGHT = JobId("7"), JobId("8")
 

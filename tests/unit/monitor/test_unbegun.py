@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.slurm.job_states import BY_NOBODY
+from paislurm.translator.monitor.facts import View
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.journal_records import Cancelled, Dependency, Ended, Retry, RetryPolicy
 
@@ -27,13 +31,6 @@ from .jobs import (
     stepped,
     task,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from paislurm.translator.monitor.facts import View
-    from paislurm.translator.state.job_folder import JobFolder
 
 PROLOG = "srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed\n"
 NOTHING_BEGAN = [

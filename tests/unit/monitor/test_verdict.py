@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from msgspec.structs import replace
 
+from paislurm.backends.base import Observation
 from paislurm.backends.slurm.job_states import BY_NOBODY, FORGOTTEN, REUSED, Phase, phase
 from paislurm.translator.exit_codes.table import ExitTable
 from paislurm.translator.monitor.facts import DOES_NOT_KNOW, Slurm, View
+from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.transition import transition
 from paislurm.translator.monitor.unbegun import NodeFailure
 from paislurm.translator.monitor.verdict import TABLE, decide, verdict
 from paislurm.translator.state.history import history
-from paislurm.translator.state.journal_records import Cancelled, Observed
+from paislurm.translator.state.journal_records import Cancelled, Observed, Record
 from paislurm.translator.view.reasons import TEXTS
 
 from .jobs import CREATED, FOLDER, INTENT, NOW, SUBMITTED, left, observed, task
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from paislurm.backends.base import Observation
-    from paislurm.translator.monitor.job_status import JobStatus
-    from paislurm.translator.state.journal_records import Record
 
 SECTION = (Path(__file__).parents[3] / "docs/explanation/monitor.md").read_text().partition("## The verdict")[2]
 TASKS = [task(0), task(1, state="STOPPED", ended_at=None, exit_status=None, exit_code=-220)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,10 +17,6 @@ from paislurm.translator.state.journal_records import JobRole, Observed
 from paislurm.translator.view.waits import advice, sentence
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, observed, stepped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ROLES = tuple(JobRole(name=name, folder=f"{k}-{name}", instances=1) for k, name in enumerate(("ps", "worker", "eval")))
 THREE = history([replace(CREATED, roles=ROLES), SUBMITTED])

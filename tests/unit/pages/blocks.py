@@ -10,11 +10,8 @@ A block is indented or fenced. Its commands begin with `$ `, their output follow
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMMENT = re.compile(r"<!-- (status|not run): (.*) -->")
 SAVED = re.compile(r"Save this file as `([\w.-]+)`:")

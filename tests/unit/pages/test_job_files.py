@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from paislurm.translator.protocol.v1.schema import JobFileV1
 from paislurm.translator.protocol.v2 import plugin_parameters
 from paislurm.translator.protocol.v2.schema import JobFile
 from paislurm.translator.validation.json_schema import json_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[3] / "docs/reference/job-file.md"
 ROW = re.compile(r"^\| `([^`]+)` \| (.*) \| (.*) \|$", re.MULTILINE)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,15 +20,11 @@ from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.growth import Growth, growth_of
 from paislurm.translator.site.load import load_site
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_plan import KeptPlan
 
 from ..monitor.jobs import NOW, FakeBackend, failed_job, leave_result, stepped
 from ..monitor.test_changes import changed, options
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
 
 NODE_MIB, LONGEST_MIN = 8000, 600
 SITE = {

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, get_args
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.app.json_documents import plain
+from paislurm.translator.pipeline import Compiled
 from paislurm.translator.planning.job_plan import Concern, Consequence
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.planning.slurm.hazards import _table, hazards
+from paislurm.translator.site.profile import Site
 from tests.golden.remake import CASES
 
 from .compiled import compiled_for, role, site_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.pipeline import Compiled
-    from paislurm.translator.site.profile import Site
 
 NODES = "{nodes: [{count: 8, cpus: 16, memoryMB: 100000, gpus: 4}]}"
 SITE = site_of(f"partitions: {{a: {NODES}, b: {NODES}}}\ndefaultPartition: a\nmpi: [pmix, pmi2]\nlayout: het\n")

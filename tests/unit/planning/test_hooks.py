@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.job import Hooks, Lines, Prerequisite, Script
+from paislurm.translator.pipeline import Compiled
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.planning.roles import hook_scripts, ordered_hooks
 
 from ..protocol.jobs import JOB, ROLE
 from .compiled import compiled_for
-
-if TYPE_CHECKING:
-    from paislurm.translator.pipeline import Compiled
 
 LINES = Lines(first=1, last=1)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+
+from paislurm.translator.pipeline import Compiled
 
 from ..protocol.jobs import ROLE
 from .compiled import compiled_for
 from .compiled import directives as asked
-
-if TYPE_CHECKING:
-    from paislurm.translator.pipeline import Compiled
 
 PARTITION = "partitions: {ib: {nodes: [{count: 4, cpus: 16, memoryMB: 100000, gpus: 4}]}}\ndefaultPartition: ib\n"
 FABRIC = "infiniband: {adapters: [mlx5_0], interface: ib0, ethernet: eth0, constraint: hdr, gres: 'hca:mlx:2'}\n"

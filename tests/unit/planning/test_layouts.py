@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from paislurm.translator.errors import PlanError
+from paislurm.translator.pipeline import Compiled
 from paislurm.translator.site.profile import Site
 
 from .compiled import PROFILE, asked, compiled, compiled_for, refusal, role, site_of, sku, step
-
-if TYPE_CHECKING:
-    from paislurm.translator.pipeline import Compiled
 
 
 def chosen(roles: dict[str, tuple[int, int, int]], more: str = "", **slurm: object) -> tuple[str, str]:

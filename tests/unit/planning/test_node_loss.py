@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from paislurm.translator.pipeline import Compiled
 from paislurm.translator.planning.plan_text import plan_text
 
 from .compiled import PROFILE, compiled, directives, refusal, role, step
-
-if TYPE_CHECKING:
-    from paislurm.translator.pipeline import Compiled
 
 TWO = {"a": role(2, 0, 9), "b": role(1, 0, 9)}
 

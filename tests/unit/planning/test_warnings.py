@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -15,9 +15,6 @@ from paislurm.translator.rendering.engine import load
 
 from ..protocol.jobs import JOB, changed
 from ..runtime.bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILL = """
 PSL_GANG=1 PSL_ADDRESS_OF=([n]=255.255.255.255)

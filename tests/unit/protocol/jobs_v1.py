@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from paislurm.translator.job import Job, Role
 
 from .jobs import changed, check
-
-if TYPE_CHECKING:
-    from paislurm.translator.job import Job, Role
 
 ROLE: dict[str, Any] = {
     "name": "worker",

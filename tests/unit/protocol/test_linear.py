@@ -10,15 +10,12 @@ import resource
 import subprocess
 import sys
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .jobs import HEAD
 from .jobs_v1 import JOB, ROLE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CPU_SECONDS = 20
 COMPILE = """

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.protocol.expressions.references import render
 from paislurm.translator.protocol.expressions.texts import Moves
-
-if TYPE_CHECKING:
-    from paislurm.translator.reading.document import Value
+from paislurm.translator.reading.document import Value
 
 ROOTS: dict[str, Value] = {
     "parameters": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -16,14 +16,10 @@ from msgspec.structs import replace
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.protocol.expressions.secrets import TAG
 from paislurm.translator.protocol.validate import Checked, validate
+from paislurm.translator.reading.document import Value
 from paislurm.translator.reading.read import read
 
 from .jobs import JOB, changed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.reading.document import Value
 
 RUNTIME = files("paislurm").joinpath("templates", "runtime")
 BASH = """

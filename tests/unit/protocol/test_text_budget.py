@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
 
 from .jobs import line_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD = "protocolVersion: 2\nname: big\ntype: job\n"
 IMAGE = "prerequisites:\n  - {name: p, type: dockerimage, uri: debian%s}\n"

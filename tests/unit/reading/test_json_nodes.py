@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,9 +15,6 @@ from paislurm.translator.errors import ProtocolError
 from paislurm.translator.reading.read import read
 
 from .test_read import check_faults, check_places
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cn", "Cs"], exclude_characters="\ufeff"), max_size=12)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,13 +12,10 @@ from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.settings.of_job import OF_JOB
 from paislurm.translator.planning.settings.of_role import OF_ROLE
-from paislurm.translator.rendering.provenance import origins, table
+from paislurm.translator.rendering.provenance import Origin, origins, table
 from paislurm.translator.rendering.runtime_bundle import SEAL
 
 from ..protocol.jobs import HEAD
-
-if TYPE_CHECKING:
-    from paislurm.translator.rendering.provenance import Origin
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 TABLE = table()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -15,9 +15,6 @@ from paislurm.translator.rendering.runtime_bundle import SEAL
 from paislurm.translator.rendering.shell import comment, export, here_document, quote
 
 from ..runtime.bash import library
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SNIPPETS = st.sampled_from(
     [

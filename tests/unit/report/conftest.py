@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from paislurm.translator.state import tidy
 
 from ..cli.running import Runner, keep_apart
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

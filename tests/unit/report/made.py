@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,18 +19,13 @@ from paislurm.translator.state.journal_records import (
     Intent,
     JobRole,
     Observed,
+    Record,
     Retry,
     RetryPolicy,
     Submitted,
     dump,
 )
 from paislurm.translator.state.run_record import FileDigest, RunRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from paislurm.translator.state.journal_records import Record
 
 T = 1_760_000_000
 HOSTILE = "</script></style><img src=x onerror=alert(1)>\"'&<b>\x1b[31m\u202egnp.exe\u2028{{ 7*7 }}"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from paislurm.translator.state.journal_records import Retry
 
 from .made import Made, T, task
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LONG_REASON = f"task worker-0 failed on gpu-rack17-node-0042: /a/path/{'x' * 150}/train.py was not found"
 LOST = "task worker-1 failed: 1 failed of role worker complete the job"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paislurm.translator.app.jobs.selecting import folders_of_group
 from paislurm.translator.app.reports.gather import job_reports
@@ -12,11 +11,9 @@ from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.report.chart_rows import runs_gantt
 from paislurm.translator.report.page import NAMED, comparison_page, in_phase
 
+from ..cli.running import Runner
 from .made import Made, T, task
 from .made_groups import LONG_REASON, LOST, compared, long_reason
-
-if TYPE_CHECKING:
-    from ..cli.running import Runner
 
 ROWS = re.compile(r'<th scope="row">(.*?)</th>')
 

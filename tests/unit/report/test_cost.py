@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -28,14 +29,8 @@ from paislurm.translator.view.cost import (
     job_cost,
 )
 
-from ..cli.running import user_name
+from ..cli.running import Runner, user_name
 from .made import Made, T, retried, task
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from ..cli.running import Runner
 
 LOST = Key("lost", "its node was lost")
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from paislurm.translator.app.reports.gather import job_reports
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.report.page import job_page
 
 from .made import failed, retried
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IN_ANOTHER_FORM = ("job", "state", "parameters")
 

@@ -7,10 +7,11 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 from xml.etree import ElementTree as ET
 
@@ -32,12 +33,8 @@ from paislurm.translator.report.page import Chart, job_page
 from paislurm.translator.state.task_reports import read_runs
 from paislurm.translator.terminal_text import one_line
 
+from ..cli.running import Runner
 from .made import HOSTILE, Made, T, failed, hostile, large, retried, sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..cli.running import Runner
 
 EXPECTED = Path(__file__).with_name("retried.json")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,16 +7,12 @@ import re
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paislurm.translator.rendering.engine import load
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, runtime
 from paislurm.translator.site.containers import BASH_PARTS, CONTAINER_RUNTIMES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 DISPATCHES = ("container_dispatch", "task_dispatch", "first_task_dispatch", "dispatch")
 """What runs, after the functions of a container's shell, a task, a node's first task, and the batch script."""

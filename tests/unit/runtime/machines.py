@@ -7,14 +7,11 @@ says what the adapters rest on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct
 
 from ..written_files import write_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Machine(Struct, frozen=True):

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 from ..written_files import write_programs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MANUALS = yaml.safe_load(Path(__file__).with_name("container_options.yaml").read_text(encoding="utf-8"))
 GLOBAL = ("--silent",)

@@ -10,16 +10,14 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paislurm.translator.pipeline import compile_job
 from tests.cluster.processes import wait_until
 
 from ..written_files import write_programs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SRUN = """#!/bin/sh
 while [ "$1" != bash ]; do shift; done

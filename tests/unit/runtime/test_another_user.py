@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from tests.cluster.instance import GROUP, NUMBERS
 from tests.unit.inherited import inherit, open_to
 
 from .bash import library
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.root("to be two users")
 ALICE, BOB = (NUMBERS[name] for name in ("alice", "bob"))

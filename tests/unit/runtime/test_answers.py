@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IN_A_SESSION_OF_ITS_OWN = """
 PSL_SERVE_WITH=run_apart

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -21,10 +22,6 @@ from tests.cluster.processes import wait_until
 
 from .bash import sourced
 from .supervision_cases import BATCH, MADE, START, Case, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PYTHON = """python3 -c 'import os, subprocess, sys
 {}

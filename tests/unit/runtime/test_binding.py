@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from ..written_files import write_files
 from .bash import lines_of as bash
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHARED = "this task shares CPUs: the {} tasks of its step on n1 need {} CPUs and are bound to {}"
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIND = 'PSL_SUBMIT_DIR=$1 PSL_CHECKPOINTS=$2; find_checkpoint; printf "%s" "$PSL_NEWEST"'
 

@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,9 +16,6 @@ from paislurm.translator.state.task_reports import read_command_ends
 from tests import bashes
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 V2, V1 = "-e -u -o pipefail", ""
 

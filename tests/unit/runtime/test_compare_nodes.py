@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from ..written_files import write_files
 from .bash import lines_of as bash
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def adapter(folder: Path, name: str = "mlx5_0", counters: str = "symbol_error=0 link_downed=3") -> None:

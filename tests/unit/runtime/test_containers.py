@@ -7,15 +7,12 @@ import json
 import os
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from . import standin
 from .bash import sourced
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PASSWORD = 'a"b\\c$e'
 DIGEST = "sha256:" + "4" * 64

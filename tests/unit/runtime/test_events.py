@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 READ = """
 cd "$1"; mkfifo events; exec {PSL_EVENT_FD}<>events

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from ..written_files import write_files, write_programs
 from .bash import run
 from .test_compare_nodes import adapter
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PRINT = """
 cd "$1"; PSL_PROC=$1/proc PSL_SYSFS=$1/class PSL_NODE_FOLDER=$1/node PSL_ATTEMPT_FOLDER=$1 SLURMD_NODENAME=n1

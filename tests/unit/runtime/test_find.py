@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 JOB = """
 PSL_ROLE_NAME=(w) PSL_ROLE_ALIASES=('w') PSL_ROLE_FOLDER=(0-w) PSL_INSTANCES=(4) PSL_NODES_OF=('n1 n2')

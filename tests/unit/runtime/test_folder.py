@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TIDY = """
 SLURM_JOB_ID=1 PSL_CLUSTER='' PSL_JOB_NAME=demo PSL_SECRET_NAMES=token PSL_OUTCOME=succeeded

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import sourced
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FAKES = """
 print_result() { echo result; }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 
 from .bash import run
 from .test_losses import BOTH_START, FIRST_SUCCEEDS, lose
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ARBITRARY = "srun: error: --nodes is incompatible with --distribution=arbitrary\n"
 PROLOG = """srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BOTH_START = ("start 0 0 0 0 n1 1 1", "start 0 1 1 0 n2 1 1")
 FIRST_SUCCEEDS = "exit 0 0 0 0 0 0 success 1"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import lines_of as bash
 from .machines import MACHINES, Machine, masks_by_cores, write_sysfs
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def ranks(folder: Path, machine: Machine, masks: list[str], code: str = "", devices: str = "") -> list[list[str]]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.shell import quote
 
 from .bash import library, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HELLO = (Path(__file__).parents[3] / "examples" / "hello-world.yaml").read_text()
 TEMPLATES = Path(__file__).parents[3] / "templates"

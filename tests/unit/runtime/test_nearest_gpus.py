@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import lines_of as bash
 from .machines import MACHINES, Machine, write_sysfs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 ORDERS = {
     "LUMI-G": "4,5,2,3,6,7,0,1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.environment import names_peers
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROLE = """
 PSL_ROLE_NAME[{0}]={1} PSL_ROLE_ALIASES[{0}]='{2}' PSL_ROLE_FOLDER[{0}]={0}-{1} PSL_INSTANCES[{0}]={3}

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paislurm.translator.job import Resources
 from paislurm.translator.planning.layout.capacity import Demand
-from paislurm.translator.planning.layout.layout import pack
+from paislurm.translator.planning.layout.layout import Packing, pack
 from paislurm.translator.planning.settings.of_role import placement_text
 from paislurm.translator.site.profile import Shape
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from paislurm.translator.planning.layout.layout import Packing
 
 PLACE = """
 die() { echo "given up: $*"; exit; }

@@ -5,15 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 import socket
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from ..written_files import write_programs
 from .bash import lines_of as bash
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST_UID = "f1020521-9bda-11ea-830b-000d3ab25bb6"
 WORKED = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,9 +14,6 @@ from hypothesis import strategies as st
 from ..written_files import write_files, write_programs
 from .bash import lines_of as bash
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Pair = tuple[str, str, str, str]
 """Two nodes, the number that rank 0 printed or `-`, and why the pair failed or ""."""

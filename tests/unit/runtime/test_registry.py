@@ -8,19 +8,17 @@ import shutil
 import ssl
 import subprocess
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from ..written_files import write_programs
 from .bash import sourced
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("curl") and shutil.which("openssl")), reason="no curl or openssl on this machine"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +12,6 @@ from paislurm.translator.files.trust import replaceable
 from tests.cluster.instance import GROUP
 
 from .test_another_user import ALICE, BOB, run_as_alice, shared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.root("to be two users")
 __all__ = ["shared"]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import sourced
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FAKES = """
     SLURM_JOB_ID=7 SLURMD_NODENAME=n1 PSL_ATTEMPT=0 PSL_ATTEMPT_FOLDER=$PWD PSL_MAX_TRANSIENT_RETRIES=3

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FAKES = """
     SLURM_JOB_ID=7 SLURMD_NODENAME=n1 SLURM_JOB_NODELIST=n1,n2,n3,n4,n5 PSL_GRACE=5 PSL_GANG=1 PSL_NOW=1000

@@ -7,16 +7,14 @@ import os
 import shlex
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests import needs
 
 from .bash import run, sourced
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
 BEHIND = """

@@ -6,15 +6,12 @@ import json
 import os
 import socket
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from ..written_files import write_files, write_programs
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # A task with a FIFO as the batch script would read it. Fakes: the clock, and the reader that looks at files.
 WATCH = """

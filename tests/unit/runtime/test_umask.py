@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .bash import sourced
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLACE = """
 PSL_CLUSTER='' PSL_JOB_NAME=demo PSL_SECRET_NAMES='' PSL_ROLE_NAME=() SLURM_JOB_ID=7 SLURMD_NODENAME=n1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from paislurm.translator.app.what_if.attempt_model import GAP
 from paislurm.translator.app.what_if.completion_model import RoleModel, is_provisional
 from paislurm.translator.app.what_if.play import LOST_NODE, Played
 from paislurm.translator.exit_codes.table import code_of_status, exit_rules
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal_records import Cancelled, Ended, Intent, Retry, Submitted
 
 from ..monitor.jobs import NOW, FakeBackend, job_folder, observed, stepped
@@ -22,11 +24,6 @@ from .bash import run as run_bash
 from .supervision_cases import MADE, START, Case, run
 from .test_exit_spec import CLASSIFY, lay_out, table
 from .what_if_questions import SITES, SOME_NODE, UID, USER, Question, questions
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
 
 
 @pytest.mark.slow("130 scenarios in bash and through the monitor")

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.errors import PlanError, SiteError
+from paislurm.translator.errors import Diagnostic, PlanError, SiteError
 from paislurm.translator.pipeline import compile_job
+from paislurm.translator.reading.document import Document
 from paislurm.translator.site.layers import layered
 from paislurm.translator.site.load import load_layers, load_site, read_layer
+from paislurm.translator.site.profile import Site
 
 from ..cli.running import JOB
-
-if TYPE_CHECKING:
-    from paislurm.translator.errors import Diagnostic
-    from paislurm.translator.reading.document import Document
-    from paislurm.translator.site.profile import Site
 
 ORGANISATION = """\
 retry: {maxTransientRetries: 3}

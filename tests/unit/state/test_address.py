@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -16,9 +16,6 @@ from paislurm.translator.state.job_folder import JobFolder, Store
 from paislurm.translator.state.publish import publish, stage
 
 from ..monitor.jobs import CREATED, INTENT, job_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from paislurm.translator.state.bad_nodes import FILE, BadNode, add, bad_nodes
 from paislurm.translator.state.history import avoided
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EACH = 40
 

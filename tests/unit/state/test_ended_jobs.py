@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -15,9 +15,6 @@ from paislurm.translator.state.ended_jobs import FILE
 from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import Living, Store
 from paislurm.translator.state.journal_records import Created, Ended, JobRole, Submitted, dump
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COUNT = 3
 CREATED = Created(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from paislurm.translator.state import history as history_module
@@ -11,11 +12,6 @@ from paislurm.translator.state.history import History, history
 from paislurm.translator.state.journal_records import Cancelled, Intent, Notified, Observed, Retry
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, ROLES, SUBMITTED
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    import pytest
 
 
 def test_all_records_of_a_job_are_applied() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -16,10 +17,6 @@ from paislurm.translator.state.job_folder import JobFolder, Store
 from paislurm.translator.state.publish import publish, stage
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def test_a_job_is_found_by_name_full_name_and_id(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,16 +24,11 @@ from paislurm.translator.state.journal import (
     read,
     read_last,
 )
-from paislurm.translator.state.journal_records import Cancelled, Changed, Notified, Observed, dump, parse
+from paislurm.translator.state.journal_records import Cancelled, Changed, Notified, Observed, Record, dump, parse
 from tests.children import child
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED
 from .any_record import any_record
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.journal_records import Record
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import itertools
 import os
 import threading
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,10 +16,6 @@ from hypothesis import strategies as some
 
 from paislurm.translator.files.lock import ABANDONED_SECONDS, STALE_SECONDS, Lock
 from paislurm.translator.files.shared_files import SharedFiles, Stamp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 
 class Server:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,16 +11,12 @@ from paislurm.translator.state.monitor_runs import (
     KEPT,
     MAX_BYTES,
     MonitorRun,
+    Who,
     add,
     expected_seconds,
     monitor_runs,
     overdue,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.monitor_runs import Who
 
 NOW = 1_700_000_000
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 
-from paislurm.translator.state.journal_records import Cancelled, Created, dump, parse
+from paislurm.translator.state.journal_records import Cancelled, Created, Record, dump, parse
 from paislurm.translator.state.parsed import CorruptDataError
 
 from ..monitor.jobs import CREATED, ENDED, NOW, SUBMITTED
 from .any_record import any_record
-
-if TYPE_CHECKING:
-    from paislurm.translator.state.journal_records import Record
 
 
 @given(any_record)

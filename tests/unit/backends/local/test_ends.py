@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,8 +13,7 @@ from paislurm.backends.base import JobId
 from paislurm.backends.slurm_emulator import processes, records
 from tests.cluster.processes import wait_until
 
-if TYPE_CHECKING:
-    from ..running import Runs
+from ..running import Runs
 
 TASK = 'trap "echo caught >>$PWD/caught; exit 0" TERM; touch up.$SLURM_PROCID; while :; do sleep 0.05; done'
 WAIT = "until [[ -e up.0 && -e up.1 ]]; do sleep 0.01; done\n"

@@ -8,17 +8,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.backends.base import JobId
 from paislurm.backends.slurm_emulator import processes, records
 from tests.cluster.processes import wait_until
 
-if TYPE_CHECKING:
-    from paislurm.backends.base import JobId
-
-    from ..running import Runs
+from ..running import Runs
 
 UNTIL_GO = "until [[ -e go ]]; do sleep 0.01; done\n"
 STANDINS = str(Path(records.__file__).parents[3])

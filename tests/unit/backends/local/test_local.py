@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from paislurm.backends.base import JobId, Submission
 from paislurm.translator.errors import NotFoundError, RejectedError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..running import Runs
+from ..running import Runs
 
 
 def test_a_script_gets_its_arguments_and_slurm_variables(runs: Runs) -> None:

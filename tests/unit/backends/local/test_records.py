@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,10 +18,6 @@ from paislurm.backends.slurm_emulator import records
 from paislurm.translator.errors import NotFoundError
 
 from ...state.test_safe_read import anything
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 JOB = {"tag": "mine", "submitted": 10}
 STATE = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from paislurm.backends.slurm_emulator import processes
 
-if TYPE_CHECKING:
-    from ..running import Runs
+from ..running import Runs
 
 
 def test_tasks_get_their_rank_and_node_variables(runs: Runs) -> None:

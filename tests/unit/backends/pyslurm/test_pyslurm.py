@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,6 @@ from paislurm.backends.slurm import commands
 from paislurm.translator.errors import RejectedError, UnreachableError
 
 from ..recording import Recording, Replay, read, submission
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HERE = Path(__file__).parent
 SAID = Path(__file__).parents[3] / "pyslurm_output"

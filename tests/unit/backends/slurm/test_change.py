@@ -5,7 +5,7 @@ Source of the words: 22.05, 24.11 and 26.05.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 import pytest
 from hypothesis import given
@@ -18,9 +18,6 @@ from paislurm.backends.slurm.change import FIELDS
 from paislurm.translator.errors import RejectedError, UnreachableError
 
 from ..recording import Says
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 
 @pytest.mark.parametrize(

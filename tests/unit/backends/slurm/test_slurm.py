@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -18,9 +18,6 @@ from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.errors import BackendError, RejectedError, ThrottledError, UnreachableError
 
 from ..recording import Recording, Replay, Says, read, submission
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOTHING = Completed(status=0, stdout="", stderr="")
 

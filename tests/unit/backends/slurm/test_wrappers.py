@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -14,9 +15,6 @@ from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.output import accounting_rows, queue_rows
 from paislurm.backends.slurm.steps import allocations
 from paislurm.translator.errors import RejectedError, UnreachableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOTICE = "NOTE: maintenance on Monday\n42 nodes are idle\n"
 REFUSED = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n"

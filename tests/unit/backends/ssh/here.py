@@ -5,13 +5,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 from base64 import b64decode
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from paislurm.backends.ssh.transport import Sent
+from paislurm.backends.ssh.transport import Sent
 
 
 class Here:

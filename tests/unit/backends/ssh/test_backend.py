@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +19,6 @@ from paislurm.backends.ssh.transport import parse_address
 from paislurm.translator.errors import RejectedError
 from tests.unit.backends.ssh.here import Here
 from tests.unit.inherited import inherit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SBATCH = """echo call >>"$HOME/calls"
 if [ -e "$HOME/refuses" ]; then

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import threading
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
@@ -22,18 +22,13 @@ from paislurm.backends.ssh.backend import SshBackend
 from paislurm.backends.ssh.mirrored import mirrored
 from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.remote_files import Removals
-from paislurm.backends.ssh.transport import Address
+from paislurm.backends.ssh.transport import Address, Sent
 from paislurm.translator.app.sites.ask import ask, machine_of
 from paislurm.translator.app.task_facts import usages_of_steps
 from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.load import load_site
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from paislurm.backends.ssh.transport import Sent
 
 ID, TAG = JobId("123"), "paislurm-1a2b"
 ANSWERS: dict[str, bytes] = {

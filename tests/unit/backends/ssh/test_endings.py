@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
 from paislurm.backends.base import RunFolder, Submission
 from paislurm.backends.ssh import backend as ssh
 from paislurm.backends.ssh.backend import SshBackend
-from paislurm.backends.ssh.mirrored import NOTHING, bring
+from paislurm.backends.ssh.mirrored import NOTHING, Brought, bring
 from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.remote_files import Removals
+from paislurm.backends.ssh.ssh_runner import SshRunner
 from paislurm.backends.ssh.transport import Address, choose_transport
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 from tests.unit.backends.ssh.here import Here
 from tests.unit.written_files import write_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from paislurm.backends.ssh.mirrored import Brought
-    from paislurm.backends.ssh.ssh_runner import SshRunner
 
 HOST = Address(host="login1")
 TAG = "paislurm-1a2b"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,6 @@ from paislurm.backends.ssh.transport import Address
 from paislurm.translator.errors import UnreachableError
 
 from .here import Here
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 LONG = "sleep 30"
 

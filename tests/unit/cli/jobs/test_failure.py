@@ -12,13 +12,12 @@ import pytest
 from paislurm.backends.base import JobId
 from paislurm.translator.app.failed_task import command_place
 from paislurm.translator.app.log_reading import last_lines
-from paislurm.translator.exit_codes.table import exit_codes
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_plan import kept_plan
 from paislurm.translator.times import format_time
 
 from ...monitor.jobs import NOW, FakeBackend, leave_result, observed, task
-from ..running import ME, Runner, job_file
+from ..running import ME, Runner
 
 TRIGGER = {"completion_rule": "C2", "role": "worker", "index": 1, "count": 1, "threshold": 1}
 NO_RULE = "no rule of the exit specification matches exit status 3: code 255, PAIRuntimeUnknownFailed"
@@ -185,54 +184,3 @@ def test_a_log_of_another_user_is_not_read(tmp_path: Path) -> None:
     assert last_lines(log, 10, log.stat().st_uid) == ("mine",)
     assert last_lines(log, 10, log.stat().st_uid + 1) == ()
     assert last_lines(tmp_path, 10, log.stat().st_uid) == ()
-
-
-def test_every_code_and_status_has_advice(run: Runner) -> None:
-    """The words are those of `explain CODE`, whoever asks."""
-    for number in {*exit_codes(), *range(1, 256)}:
-        said = run.json("explain", str(number))
-        assert said["meaning"], number
-        assert said["advice"].startswith("look at "), number
-        assert "; try: " in said["advice"], number
-        assert "{signal}" not in said["meaning"]
-
-
-@pytest.mark.parametrize(
-    ("word", "means", "helps"),
-    [
-        ("1", "Python", "by hand"), ("2", "command line", "check"), ("126", "executed", "chmod"),
-        ("127", "not found", "PATH"), ("137", "memory", "memoryMB"), ("139", "SEGV", "faulthandler"),
-        ("143", "request to exit", "save"), ("255", "no rule", "standard error"), ("138", "signal USR1 (10)", "signal"),
-        ("TIMEOUT", "time limit", "extras.slurm.time"), ("OOM", "memory", "memoryMB"),
-        ("NODE_FAIL", "node", "sinfo -R"), ("PREEMPTED", "priority", "checkpoints"),
-        ("CANCELLED", "stopped", "cancelled"),
-    ],
-)  # fmt: skip
-def test_explain_shows_meaning_and_advice(run: Runner, word: str, means: str, helps: str) -> None:
-    out = run("explain", word).out
-    rows = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
-    assert means in rows["usually"]
-    assert helps in rows["look at"] + rows["try"]
-
-
-def test_a_code_is_explained(run: Runner, tmp_path: Path) -> None:
-    for words, shown in {
-        "220": "found by     exit status 127 and a line of the log matches: command not found",
-        "128": "exit status  a command with this exit status gets code 255",
-        "9999": "behaviour    unknown: retried up to `jobRetryCount` times",
-    }.items():
-        assert shown in run("explain", words).out
-    assert "\nexit status" not in run("explain", "137").out
-    unknown = run("explain", "9999").out
-    assert "usually      a code without a rule" in unknown
-    assert not any(word in unknown for word in ("cluster", "platform", "RUNTIME"))
-    site = job_file(tmp_path, "exitSpec: [{code: -1001, behaviour: permanent}]\n", "own.yaml")
-    assert run.json("explain", "-1001", "--site", site)["retry_rule"] == "never retried"
-    assert run("explain", "NODE_FALL").code == 5
-
-
-def test_a_file_comes_before_a_code(run: Runner, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(job).rename("220")
-    assert run("explain", "220").out == run("explain", "./220").out
-    assert "PodNodeLost" in run("explain", "--json", "-1001").out

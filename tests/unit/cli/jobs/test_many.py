@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.base import JobId, Observation
-from paislurm.translator.app.jobs import cancelling
-from paislurm.translator.app.jobs.selecting import select
-from paislurm.translator.app.session import Session, user_name
+from paislurm.backends.base import JobId
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import job_list
-from paislurm.translator.errors import Diagnostic, FolderError, NotFoundError, RejectedError
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.journal_records import Cancelled, Ended, Record
+from paislurm.translator.state.journal_records import Ended
 from paislurm.translator.times import aware
 from tests.clock import clock
 
@@ -38,32 +31,12 @@ from ...monitor.jobs import (
     observed,
     task,
 )
-from ..running import JOB, Runner, job_file
+from ..running import JOB, Runner, job_file, own_job
 from ..running import ME as DEMO
 
 pytestmark = pytest.mark.usefixtures("slurm")
 
 ME = DEMO.partition("~")[0]
-
-
-def make(jobs: Path, name: str, job_id: str, *more: Record, age: int = 5) -> JobFolder:
-    """Make the folder of a job of one's own that was submitted `age` seconds ago."""
-    at = clock() - age
-    created = replace(CREATED, user=user_name(), job=name, happened_at=at, partition="gpu", virtual_cluster="vc")
-    sent = replace(SUBMITTED, user=user_name(), job=name, job_id=job_id, happened_at=at)
-    return job_folder(jobs, created, replace(INTENT, happened_at=at), sent, *more, name=f"{ME}~{name}")
-
-
-@pytest.fixture
-def three(surroundings: Path, slurm: FakeBackend) -> list[JobFolder]:
-    """Make two jobs that run, and one that has ended."""
-    slurm.observations |= {JobId(word): observed("RUNNING", job_id=word) for word in ("11", "12")}
-    end = replace(ENDED, node_list="n[1-2]")
-    return [
-        make(surroundings, "train-1", "11", age=300),
-        make(surroundings, "train-2", "12", age=200),
-        make(surroundings, "old", "13", end, age=90_000),
-    ]
 
 
 def names(run: Runner, *words: str) -> list[str]:
@@ -192,124 +165,15 @@ def test_partition_and_virtual_cluster_are_recorded(run: Runner, slurm: FakeBack
     assert re.search(r"^partition +batch$", run("status").out, re.MULTILINE)
 
 
-def test_wait_waits_for_several_jobs(
-    run: Runner, three: list[JobFolder], slurm: FakeBackend, then: Callable[..., list[float]]
-) -> None:
-    ticks = then(*(change for job in (1, 0) for change in (lambda: None, partial(leave_result, three[job]))))
-    said = run("wait", "train-1", "train-2")
-    assert [text.split()[0] for text in said.err.splitlines()] == [f"{ME}~train-2", f"{ME}~train-1"]
-    assert (said.code, len(ticks), run("wait", "train-*", "old").code) == (0, 4, 1)
-    assert [job["job"] for job in run.json("wait", "train-*")["jobs"]] == ["train-1", "train-2"]
-    assert slurm.queries < 10
-
-
-def test_wait_any_ends_with_the_first_job(
-    run: Runner, three: list[JobFolder], then: Callable[..., list[float]]
-) -> None:
-    then(lambda: leave_result(three[1]))
-    said = run("wait", "--any", "train-*", "--json")
-    assert (said.code, [job["job"] for job in json.loads(said.out)["jobs"]]) == (0, ["train-2"])
-
-
-def test_wait_continues_for_other_jobs_if_one_is_unknown(
-    run: Runner, three: list[JobFolder], slurm: FakeBackend, surroundings: Path
-) -> None:
-    make(surroundings, "lost", "99", age=100_000)
-    leave_result(three[0])
-    slurm.observations[JobId("11")] = observed("COMPLETED", final=True, job_id="11")
-    said = run("wait", "lost", "train-1")
-    assert (said.code, "Slurm does not know job 99" in said.err, f"{ME}~train-1 SUCCEEDED" in said.err) == (
-        5,
-        True,
-        True,
-    )
-
-
-def is_cancelled(folder: JobFolder) -> bool:
-    return any(isinstance(record, Cancelled) for record in read(folder.journal).records)
-
-
-def test_several_jobs_are_cancelled_by_one_call(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
-    said = run("cancel", "train-*", "old")
-    assert said.out.splitlines() == [
-        f"{ME}~train-1 is being cancelled (job 11)",
-        f"{ME}~train-2 is being cancelled (job 12)",
-        f"{ME}~old has already ended: FAILED",
-    ]
-    assert (said.code, slurm.cancelled, slurm.cancel_calls) == (0, ["11", "12"], 1)
-    assert all(is_cancelled(folder) for folder in three[:2])
-    old = run.json("cancel", "train-*", "old")["jobs"][2]
-    assert (old["job"], old["state"]) == ("old", "FAILED")
-
-
-@pytest.mark.parametrize(("observation", "code"), [(observed("RUNNING"), 4), (observed("CANCELLED", final=True), 0)])
-def test_a_cancel_that_cannot_be_recorded_is_an_error_unless_the_job_ends(
-    run: Runner,
-    three: list[JobFolder],
-    slurm: FakeBackend,
-    monkeypatch: pytest.MonkeyPatch,
-    observation: Observation,
-    code: int,
-) -> None:
-    """A node may have failed before scancel: without the record, the job is then retried."""
-    real = JobFolder.append
-
-    def append(folder: JobFolder, record: Record) -> None:
-        if isinstance(record, Cancelled) and folder == three[0]:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(folder, record)
-
-    def cancel(*job_ids: JobId, **_: object) -> None:
-        slurm.cancelled += job_ids
-        slurm.observations[JobId("11")] = observation
-
-    monkeypatch.setattr(JobFolder, "append", append)
-    monkeypatch.setattr(slurm, "cancel", cancel)
-    said = run("cancel", "train-*")
-    assert (said.code, slurm.cancelled) == (code, ["11", "12"])
-    message = f"cannot write {three[0].journal}: No space left on device; Slurm cancels job 11"
-    assert (message in said.err) is (code != 0)
-    assert f"{ME}~train-2 is being cancelled (job 12)" in said.out + said.err
-
-
 @pytest.mark.usefixtures("three")
 def test_cancel_without_a_job_is_refused(run: Runner, slurm: FakeBackend) -> None:
     assert (run("cancel").code, slurm.cancelled) == (2, [])
     assert run("cancel", "--last").out == f"{ME}~train-2 is being cancelled (job 12)\n"
 
 
-@pytest.mark.usefixtures("three")
-def test_a_refused_cancellation_does_not_stop_the_others(
-    run: Runner, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-
-    def check_own(folder: JobFolder, _: str) -> None:
-        if folder.name.endswith("~old"):
-            raise FolderError(Diagnostic(code="E541", message="cancel is for your own jobs"))
-
-    def cancel(*job_ids: JobId, **_: object) -> None:
-        if "11" in job_ids:
-            raise RejectedError(Diagnostic(code="E503", message="scancel: job 11: Access denied"))
-        slurm.cancelled += job_ids
-
-    monkeypatch.setattr(slurm, "cancel", cancel)
-    monkeypatch.setattr(cancelling, "check_own", check_own)
-    said = run("cancel", "train-*", "old")
-    assert (said.code, slurm.cancelled) == (4, ["12"])
-    for words in (f"{ME}~train-2 is being cancelled (job 12)", "job 11: Access denied", "E541"):
-        assert words in said.err
-
-
-def test_an_outage_is_reported_once_for_all_jobs(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
-    slurm.fails = "away"
-    said = run("cancel", "train-*")
-    assert (said.code, said.err.count("Slurm does not respond")) == (6, 1)
-    assert not any(is_cancelled(folder) for folder in three)
-
-
 def test_cancel_reports_the_number_of_many_finished_jobs(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     for number in range(5):
-        make(surroundings, f"old-{number}", str(number), ENDED)
+        own_job(surroundings, f"old-{number}", str(number), ENDED)
     assert (run("cancel", "old-*").out, slurm.cancel_calls) == ("5 jobs have already ended\n", 0)
 
 
@@ -341,7 +205,7 @@ def test_similar_group_and_state_names_are_suggested(
 def test_nodes_of_components_are_shown_as_one_list(
     run: Runner, slurm: FakeBackend, surroundings: Path, nodes: str
 ) -> None:
-    make(surroundings, "het", "11")
+    own_job(surroundings, "het", "11")
     slurm.observations[JobId("11")] = observed("RUNNING", job_id="11", nodes=nodes)
     assert run("list", "--columns", "nodes").out.split() == ["nodes", "n[5-6]"]
     assert run.json("status", "het")["node_list"] == "n[5-6]"
@@ -357,61 +221,10 @@ def test_without_jobs_list_and_watch_print_a_message(run: Runner, slurm: FakeBac
 def test_a_thousand_jobs_are_listed_quickly_with_one_query(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     surroundings.mkdir(parents=True)
     for number in range(1, 1001):
-        make(surroundings, f"job{number}", str(number), *((ENDED,) if number % 50 else ()))
+        own_job(surroundings, f"job{number}", str(number), *((ENDED,) if number % 50 else ()))
         slurm.observations[JobId(str(number))] = observed("RUNNING", job_id=str(number))
     began = time.monotonic()
     said = run("list")
     took = time.monotonic() - began
     assert (len(said.out.splitlines()), slurm.queries) == (1001, 1)
     assert took < 5
-
-
-@pytest.fixture
-def trains(surroundings: Path) -> None:
-    for at, (user, job) in enumerate([(ME, "train-2"), (ME, "train-1"), ("bob", "train-9"), (ME, "other")]):
-        created = replace(CREATED, happened_at=1000 + at % 3, user=user, job=job)
-        job_folder(surroundings, created, name=f"{user}~{job}")
-
-
-@pytest.mark.usefixtures("trains")
-@pytest.mark.parametrize("words", [["seed*"], ["sweep"]])
-def test_jobs_of_a_pattern_or_group_are_sorted_by_number(surroundings: Path, words: list[str]) -> None:
-    for number in (10, 2, 1, 11):
-        created = replace(CREATED, user=ME, job=f"seed{number}", group="sweep")
-        job_folder(surroundings, created, name=f"{ME}~seed{number}")
-    found = [folder.name for folder in select(Session().store, words, user=ME)]
-    assert found == [f"{ME}~seed{number}" for number in (1, 2, 10, 11)]
-
-
-@pytest.mark.usefixtures("trains")
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (["train-1"], [f"{ME}~train-1"]),
-        (["train-2", "train-1", "train-2"], [f"{ME}~train-2", f"{ME}~train-1"]),
-        (["train-*"], [f"{ME}~train-1", f"{ME}~train-2"]),
-        (["other", "train-[2-9]"], [f"{ME}~other", f"{ME}~train-2"]),
-        (["bob~*"], ["bob~train-9"]),
-        (["*~train-?"], sorted([f"{ME}~train-1", f"{ME}~train-2", "bob~train-9"])),
-        ([], [f"{ME}~train-1"]),
-    ],
-)
-def test_arguments_select_jobs(words: list[str], meant: list[str]) -> None:
-    found = [folder.name for folder in select(Session().store, words, user=ME)]
-    assert found == meant
-
-
-@pytest.mark.usefixtures("trains")
-def test_last_can_be_combined_with_other_jobs() -> None:
-    found = select(Session().store, ["other"], user=ME, last=True)
-    assert [folder.name for folder in found] == [f"{ME}~train-1", f"{ME}~other"]
-
-
-@pytest.mark.usefixtures("trains")
-def test_every_unknown_argument_is_reported() -> None:
-    with pytest.raises(NotFoundError) as error:
-        select(Session().store, ["train-1", "trian-1", "x*"], user=ME)
-    assert [each.message.partition(" in ")[0] for each in error.value.diagnostics] == [
-        "no job `trian-1` exists",
-        "no job",
-    ]

@@ -13,8 +13,7 @@ from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import ENDED, FakeBackend, leave_result, observed
-from ..running import Runner
-from .test_many import make
+from ..running import Runner, own_job
 
 pytestmark = pytest.mark.usefixtures("slurm", "folder")
 
@@ -24,8 +23,8 @@ ME = user_name()
 @pytest.fixture
 def folder(surroundings: Path) -> JobFolder:
     """Make a job that was submitted a moment ago, and one that ended long before."""
-    make(surroundings, "old", "6", ENDED, age=100_000)
-    return make(surroundings, "demo", "7", age=0)
+    own_job(surroundings, "old", "6", ENDED, age=100_000)
+    return own_job(surroundings, "demo", "7", age=0)
 
 
 def test_each_change_prints_a_line_until_all_jobs_have_ended(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -18,25 +20,16 @@ from paislurm.translator.cli.output.documents import COMMANDS
 from paislurm.translator.monitor.job_site import due_notifications
 from paislurm.translator.monitor.notify import message
 from paislurm.translator.state.history import history
+from paislurm.translator.state.job_folder import JobFolder
 from tests.documents import DATA, faults
 from tests.golden.remake import CASES, compiled
 
-from ...monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, observed
+from ...app.ran import Ran, script
+from ...monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, observed
 from ...protocol.jobs_v1 import job as job_v1
 from ...site.detection.answered import recorded
 from ..json_page import FILES, PAGE, documents, kind, page
-from ..ran import script
-from ..running import job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ...monitor.jobs import FakeBackend
-    from ..ran import Ran
-    from ..running import Runner
+from ..running import Runner, job_file
 
 
 def test_every_command_has_a_schema() -> None:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from paislurm.translator.app import paths as output_file
 from paislurm.translator.app.paths import write_output
-from paislurm.translator.app.session import Session
+from paislurm.translator.app.session import Event, Session
 from paislurm.translator.cli.output.console import forget_reported, log, log_diagnostics
 from paislurm.translator.errors import Diagnostic, FolderError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.app.session import Event
-
-    from ..running import Runner
+from ..running import Runner
 
 
 def refusal(path: Path) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -11,13 +11,9 @@ from msgspec.structs import replace
 from paislurm.translator.app.jobs.reported import Progress, ProgressReader, progress_of
 from paislurm.translator.cli.progress import shown
 from paislurm.translator.cli.progress.shown import CLEAR, ProgressLine, ShownProgress
+from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
 
 STEPS = ("the nodes are being prepared", "images are being fetched", "code is being fetched", "tasks are being started")
 

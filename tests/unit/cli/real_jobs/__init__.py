@@ -1,1 +1,1 @@
-"""Jobs that really run on this machine, from the command line to the task."""
+"""Programs as users run them, in processes of their own, with jobs on this machine."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec import structs
 
@@ -13,12 +14,8 @@ from paislurm.translator.cli.screen.state import World
 from paislurm.translator.times import aware
 from paislurm.translator.view.jobs import JobView
 from paislurm.translator.view.line import JobLine
+from paislurm.translator.view.states import State
 from paislurm.translator.view.task import TaskView
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from paislurm.translator.view.states import State
 
 NOW = 1_700_000_000
 

@@ -6,9 +6,8 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -17,15 +16,11 @@ from msgspec.structs import replace
 
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.screen.terminal import SEQUENCES, SINGLE, Keys
+from paislurm.translator.state.job_folder import JobFolder
 from tests.clock import clock
 from tests.terminal import Terminal
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from paislurm.translator.state.job_folder import JobFolder
 
 PROGRAM = [sys.executable, "-m", "paislurm.translator.cli.start", "watch"]
 ENTERED, LEFT = "\x1b[?1049h", r"\x1b\[\?1049l"

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from paislurm.translator.app.session import user_name
 from tests.cluster.processes import wait_until
-from tests.cluster.tmux import windows
+from tests.cluster.tmux import Tmux, windows
 
 from ..running import job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.cluster.tmux import Tmux
 
 pytestmark = pytest.mark.slow("a job of twelve tasks, and a terminal for each size")
 

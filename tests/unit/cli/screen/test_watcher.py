@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import JobId, Observation, RunFolder
 from paislurm.backends.runner import Completed
 from paislurm.translator.app.jobs import live as tails_module
 from paislurm.translator.app.jobs.job_sites import JobSites
 from paislurm.translator.app.jobs.live import Tails
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import watcher as module
-from paislurm.translator.cli.screen.state import State
+from paislurm.translator.cli.screen.state import Page, State
 from paislurm.translator.cli.screen.watcher import Watcher
 from paislurm.translator.monitor.facts import View
 from paislurm.translator.monitor.job_status import JobStatus
-from paislurm.translator.monitor.polling.shared_results import PollResult
+from paislurm.translator.monitor.polling.shared_results import Ask, PollResult
 from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal_records import JobRole
 from paislurm.translator.view.reasons import said
 from tests.cluster.processes import wait_until
 
-from ...monitor.jobs import leave_result, observed, task
+from ...monitor.jobs import FakeBackend, leave_result, observed, task
 from ..running import ME
 from . import sights
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from paislurm.backends.base import Observation, RunFolder
-    from paislurm.translator.cli.screen.state import Page
-    from paislurm.translator.monitor.polling.shared_results import Ask
-
-    from ...monitor.jobs import FakeBackend
 
 REPORTS = "start 0 0 0 0 n1 0 100\nstart 0 1 1 0 n1 0 100\nexit 0 1 1 0 3 255 unknown 120\n"
 

@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -16,9 +16,6 @@ from tests.terminal import Terminal
 
 from ...monitor.jobs import CREATED, job_folder
 from ..running import ME as DEMO
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM = Path(sys.executable).parent
 ME = DEMO.partition("~")[0]

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cluster.processes import wait_until
 
 from ..running import JOB, PROGRAM, job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LOOK = (
     """printf '%s|' "${TOKEN-}" "${OTHER-}" "${MORE-}" "$(type -t module)" "$PAISLURM_SUBMIT_DIR"; """

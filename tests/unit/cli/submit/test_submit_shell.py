@@ -7,20 +7,18 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.needs import starts_in_c
 
+from ...app.ran import script
 from ...protocol.jobs import JOB, changed
-from ..ran import script
 from ..running import PROGRAM, job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VALUE = "s3cr3t-77e2"
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.cluster.processes import wait_until
 
+from ...app.ran import script
 from ...protocol.jobs import JOB, changed
-from ..ran import script
 from ..running import PROGRAM, job_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ANOTHER = 0o027
 """The umask of the shell that waits for the job, or runs a command in a task."""

@@ -12,9 +12,10 @@ import json
 import random
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -24,9 +25,6 @@ from paislurm.translator.protocol.v2.extras_schema import PLUGINS
 
 from .page import is_listed
 from .server import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Steps = tuple[str | int, ...]
 JOBS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("jobs.yaml").read_text(encoding="utf-8"))

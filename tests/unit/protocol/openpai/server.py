@@ -8,16 +8,14 @@ Source: the reference of OpenPAI's semantics, 1.3, 2.7 and 3.1.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SCHEMA: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("schema.yaml").read_text(encoding="utf-8"))
 SELECTED = {"dockerImage": "dockerimage", "data": "data", "output": "output", "script": "script"}

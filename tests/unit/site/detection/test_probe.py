@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +17,6 @@ from paislurm.translator.site.profile import Infiniband
 
 from ...written_files import write_files, write_programs
 from .answered import detected
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAID = """\
 node n1

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from paislurm.translator.monitor.poll import open_job
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.journal_records import Record
 from paislurm.translator.state.tidy import TIDY_AFTER, tidy
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.journal_records import Record
 
 LATER = ENDED.happened_at + TIDY_AFTER
 BODY = b"echo runtime\n" * 1000

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,19 +18,13 @@ from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state import kept_script
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.journal_records import Retry
+from paislurm.translator.state.journal_records import Record, Retry
 from paislurm.translator.state.kept_script import read_script, split
 from paislurm.translator.state.result import read_result
 from paislurm.translator.state.tidy import is_tidy, tidy
 
 from ...monitor.jobs import ENDED, NOW, SUBMITTED, leave_result, task
 from .left import BODY, GOES, LATER, SCRIPT, SEAL, STAYS, files, left, tidied
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from paislurm.translator.state.journal_records import Record
 
 TIDY = STAYS | {"attempts/0/job.head": SCRIPT.removesuffix(BODY)}
 """The files of a job that is tidy."""

@@ -1,0 +1,1 @@
+"""Use cases about jobs that were submitted."""

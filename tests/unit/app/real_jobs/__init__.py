@@ -1,0 +1,1 @@
+"""Jobs that really run on this machine, from the submit to the task."""

@@ -1,0 +1,1 @@
+"""Use cases about the site and its nodes."""

@@ -1,1 +1,0 @@
-"""Before a submit: when a job would start, and which GPUs are free."""

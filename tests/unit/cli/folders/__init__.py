@@ -1,1 +1,0 @@
-"""Tests of what becomes of the folders of jobs that have ended."""
