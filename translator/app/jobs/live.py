@@ -123,16 +123,23 @@ class JobLines:
 def watch(session: Session, names: Collection[str] = (), *, once: bool = False) -> Iterator[JobLine]:
     """Yield the state of each job, then each change until all jobs have ended; with `once`, yield no changes.
 
-    Default for `names`: all jobs that have not ended. Outages of a backend are events.
+    A job that stalls changes, and its reason is the stall. Default for `names`: all jobs that have not ended. Outages
+    of a backend are events.
     """
     jobs, reported = JobLines(session, names), ""
+    stalls: dict[str, str] = {}
     while True:
         poll = jobs.poll(time.monotonic())
         if poll is not None:
             if poll.problem and poll.problem != reported:
                 session.say(f"these are the last known states; a backend does not answer: {poll.problem}")
             reported = poll.problem
-            yield from poll.changed
+            notes = jobs.notes(line for line in poll.found if not line.ended)
+            found = {name: note.text for name, note in notes.items() if note.is_stall}
+            for line in poll.found:
+                if line in poll.changed or found.get(line.name) != stalls.get(line.name):
+                    yield replace(line, reason=found.get(line.name, line.reason))
+            stalls = found
             if once or poll.over:
                 return
         time.sleep(TICK)

@@ -12,7 +12,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 
-from ...monitor.jobs import ENDED, FakeBackend, leave_result, observed
+from ...monitor.jobs import ENDED, NOW, FakeBackend, leave_result, observed
 from ..running import Runner, own_job
 
 pytestmark = pytest.mark.usefixtures("slurm", "folder")
@@ -48,6 +48,24 @@ def test_each_change_prints_a_line_until_all_jobs_have_ended(
         ("the nodes are allocated, the tasks are starting", False),
         ("all is well", True),
     ]
+
+
+def test_a_stall_prints_a_line(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., list[float]]
+) -> None:
+    slurm.observations[JobId("7")] = observed("RUNNING", reason="None")
+    stall = {"version": 1, "found_at": NOW, "moved_at": None, "tasks": ["worker-0"], "reason": "worker-0 does not move"}
+
+    def stalls() -> None:
+        folder.stall(0).write_text(json.dumps(stall), encoding="utf-8")
+
+    def ends() -> None:
+        leave_result(folder)
+        slurm.observations[JobId("7")] = observed("COMPLETED", final=True)
+
+    then(stalls, ends, seconds=20)
+    reasons = [json.loads(line)["reason"] for line in run("watch", "--json").out.splitlines()]
+    assert reasons[1:] == ["stalled: worker-0 does not move", "all is well"]
 
 
 def test_watch_ends_despite_an_unreadable_journal(
