@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.cluster import horovod
+from tests.cluster.instance import NEEDS_HOSTS, unprivileged
 from tests.cluster.jobs import ROOT
 from tests.cluster.left_behind import FAILED
 from tests.cluster.running import in_turn
@@ -56,13 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _skip_what_needs_root(items: list[pytest.Item]) -> None:
-    """Skip for other users what is marked `root`, with the reason that the mark has."""
-    if other_users():
-        return
+    """Skip what is marked `root` for other users, and `disruptive` without namespaces, before a job is started."""
     for item in items:
-        mark = item.get_closest_marker("root")
-        if mark is not None:
+        if not other_users() and (mark := item.get_closest_marker("root")):
             item.add_marker(pytest.mark.skip(reason=f"needs root, {mark.args[0]}"))
+        if unprivileged() and item.get_closest_marker("disruptive"):
+            item.add_marker(pytest.mark.skip(reason=NEEDS_HOSTS.format("nodes that can be taken away")))
 
 
 @pytest.hookimpl(wrapper=True)

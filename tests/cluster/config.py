@@ -90,8 +90,8 @@ def slurm_etc(instance: Instance, usual: dict[str, str], values: dict[str, str])
 
 
 def overlaid(usual: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-    """Return files with those of a kind in the place of the usual ones, but for slurm.conf, which is merged."""
-    return usual | own | {"slurm.conf": merged(usual["slurm.conf"], own.get("slurm.conf", ""))}
+    """Return files with those of a kind in the place of the usual ones; what has settings of daemons is merged."""
+    return usual | own | {name: merged(usual[name], own.get(name, "")) for name in ("slurm.conf", "slurmdbd.conf")}
 
 
 def hosts_file(instance: Instance) -> str:

@@ -54,10 +54,9 @@ def run(command: Sequence[str]) -> int:
 
 def prepare() -> str:
     """Install packages, and begin to build Horovod; return why no cluster can boot on this machine, else ""."""
-    if not unprivileged():
-        with contextlib.suppress(ClusterError):
-            install_debian_packages()
-    if not (why := unfit()):
+    with contextlib.suppress(ClusterError):
+        install_debian_packages()
+    if not (why := unfit()) and not unprivileged():
         horovod.start()
     return why
 
@@ -65,9 +64,9 @@ def prepare() -> str:
 @functools.cache
 def unfit() -> str:
     """Return why no cluster can boot on this machine, "" if nothing is known."""
-    if unprivileged():
-        return "three Slurms: needs root and namespaces"
-    if missing := missing_packages():
+    if sys.platform != "linux":
+        return "three Slurms: needs Linux"
+    if not unprivileged() and (missing := missing_packages()):
         return f"three Slurms: needs packages of Debian 12: {' '.join(missing)}"
     return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.cluster.instance import require_privilege
 from tests.cluster.trees import OF_PAISLURM, WHEELS, make_tree
 
 if TYPE_CHECKING:
@@ -35,9 +36,11 @@ Its packages are unpacked and not configured, which takes a fourth of the time.
 
 def make_image(instance: Instance) -> Path:
     """Return the folder of the image, which the first process to come makes: half a minute."""
+    require_privilege("an image")
     return make_tree(instance.shared, "image", IMAGE)
 
 
 def make_sid(instance: Instance) -> Path:
     """Return the folder of a sid with Apptainer, which the first process to come makes: a quarter of a minute."""
+    require_privilege("an image")
     return make_tree(instance.shared, "sid", SID, wheels=WHEELS)

@@ -27,6 +27,11 @@ class ClusterError(Exception):
     """The cluster cannot do what was asked; the text says what and where to look."""
 
 
+NEEDS_HOSTS = "needs root and namespaces, for {}"
+"""Why a test is skipped where clusters do without privileges."""
+TWO_USERS = "a user who is not Slurm's administrator"
+
+
 class PrivilegeError(ClusterError, SkipTest):
     """The cluster would need a privilege that this process lacks; pytest skips a test that raises it."""
 
@@ -41,7 +46,7 @@ def unprivileged() -> bool:
 def require_privilege(what: str) -> None:
     """Raise PrivilegeError if clusters of this process do without hosts of their own."""
     if unprivileged():
-        raise PrivilegeError(f"needs root and namespaces, for {what}")
+        raise PrivilegeError(NEEDS_HOSTS.format(what))
 
 
 @dataclass(frozen=True)

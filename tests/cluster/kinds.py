@@ -1,7 +1,7 @@
 """Kinds of sites: what the cluster of each has other than the usual one.
 
-A kind has a folder of its name beside this module. Its `slurm.conf` has settings that take the place of the usual ones,
-its other files stand beside that, and `host.sh` is what each host does as it starts.
+A kind has a folder of its name beside this module. Its `slurm.conf` and `slurmdbd.conf` have settings that take the
+place of the usual ones, its other files stand beside these, and `host.sh` is what each host does as it starts.
 """
 
 from __future__ import annotations

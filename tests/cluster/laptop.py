@@ -162,6 +162,7 @@ class Laptop:
 
 def laptops(cluster: Cluster) -> Iterator[Laptop]:
     """Have a laptop; all that runs there ends with it."""
+    require_privilege("a second machine")
     instance = cluster.instance
     number = next_number(instance)
     folder = instance.folder.with_name(f"{instance.folder.name}-laptop-{number}")
@@ -178,7 +179,6 @@ def laptops(cluster: Cluster) -> Iterator[Laptop]:
     for path in (folder / "home", key.parent, *key.parent.iterdir()):
         os.chown(path, ANN, ANN)
     key.parent.chmod(0o700)
-    require_privilege("a second machine")
     unshare = ["unshare", "--mount", "--uts", "--net", "--ipc", "--pid", "--fork", "--kill-child"]
     script = Path(__file__).with_suffix(".sh")
     with ExitStack() as stack:

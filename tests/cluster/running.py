@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,7 +43,7 @@ def in_turn(item: pytest.Item, slurm: str = OWN, kind: Kind = USUAL) -> Iterator
     """Let tests of several processes share a cluster, but those that are marked `exclusive` have it to themselves."""
     marks = {mark: item.get_closest_marker(mark) is not None for mark in ("exclusive", "disruptive")}
     with contextlib.ExitStack() as stack:
-        if sys.platform == "linux" and not unfit():
+        if not unfit():
             with contextlib.suppress(ClusterError):
                 stack.enter_context(sharing.turn(default_instance(slurm, kind), **marks))
         yield

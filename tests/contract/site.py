@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.config import has_real_limits
-from tests.cluster.instance import ALICE, GROUP_ID, LOGIN, USERS
+from tests.cluster.instance import ALICE, GROUP_ID, LOGIN, USERS, require_privilege, unprivileged
 from tests.cluster.jobs import ONE_ATTEMPT, ROOT, SITE, job_text, read_log, read_script
 from tests.cluster.kinds import SLURMS as OURS
 from tests.cluster.processes import wait_until
@@ -39,6 +39,9 @@ OF_TASKS = re.compile(
 )
 """What Slurm says of tasks that failed or were stopped, and of steps that ended before they were stopped."""
 
+NO_BINDING = "srun: cluster configuration lacks support for cpu binding"
+"""What 22.05 without a task plugin says of --cpu-bind=none."""
+
 
 @dataclass
 class Site:
@@ -61,9 +64,19 @@ class Site:
         return ALICE if self.cluster else str(Path("~").expanduser().owner())
 
     @property
+    def knows_hosts(self) -> bool:
+        """Whether nodes have the host names that Slurm has for them: without privileges all are the machine itself."""
+        return self.cluster is not None and not unprivileged()
+
+    @property
     def tracks_by_parents(self) -> bool:
         """Whether Slurm has no control groups, as in the root trees (proctrack/linuxproc)."""
         return self.cluster is not None and not has_real_limits(self.cluster.instance)
+
+    def require(self, privilege: str) -> None:
+        """Skip a case on a cluster of the project's own that does without a privilege."""
+        if self.cluster:
+            require_privilege(privilege)
 
     @property
     def administrator(self) -> Cluster:
@@ -99,7 +112,7 @@ class Site:
 
     def environment(self) -> Mapping[str, str]:
         """Return what the user's commands have on the login node."""
-        return self.cluster.environment(self.user) if self.cluster else os.environ
+        return self.cluster.environment("alice") if self.cluster else os.environ
 
     def own(self, path: Path) -> Path:
         """Make a folder that is the user's."""
@@ -245,6 +258,7 @@ def spoken(text: str) -> list[str]:
         for line in text.splitlines()
         if re.match(r"(srun|sbatch|scancel|slurmstepd|slurmd|squeue|sacct|scontrol): ", line)
         and not OF_TASKS.match(line)
+        and not (line == NO_BINDING and unprivileged())
     ]
 
 

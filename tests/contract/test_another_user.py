@@ -25,6 +25,7 @@ HERS = "#!/bin/bash\nid -un >>{victim}; date >>{victim}\n"
 @pytest.mark.parametrize("mode", [0o777, 0o2770])
 def test_run_folder_replaced_by_another_user_is_not_executed(site: Site, folder: Path, layout: str, mode: int) -> None:
     """The folder of the project was closed at the submit; else paislurm would have refused the home."""
+    site.require("another user")
     cluster = site.administrator
     project, victim = folder / "project", folder / "victim"
     site.own(project)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.planning.slurm.hazards import hazards
+from tests.cluster.instance import TWO_USERS
 from tests.cluster.jobs import BOTH, role
 from tests.cluster.processes import wait_until
 from tests.contract.backends import WAYS, Way
@@ -174,6 +175,7 @@ def test_pending_job_shows_its_reason_and_can_be_cancelled(site: Site, folder: P
 
 
 def test_a_pending_job_is_changed_and_held(site: Site, folder: Path, way: Way) -> None:
+    site.require(TWO_USERS)
     job = submit(site, folder, way, role("w", 1, "true"), "{slurm: {options: [--begin=now+1hour]}}")
     done = job.paislurm("update", job.name, "--time", "7", "--hold")
     assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.instance import ADMINISTRATOR
 from tests.cluster.jobs import BOTH, role
 from tests.cluster.processes import wait_until
 from tests.cluster.test_faults import cut_off
@@ -31,7 +32,7 @@ def test_scancel(site: Site, folder: Path, by_root: bool) -> None:
         assert site.run("scancel", job.number).returncode == 0
     state, code, reason = job.over()
     assert (state, code) == ("STOPPED", -210)
-    assert f"cancelled by {'root' if by_root else site.user}" in reason
+    assert f"cancelled by {ADMINISTRATOR if by_root else site.user}" in reason
     assert [task["state"] for task in job.status()["tasks"]] == ["STOPPED", "STOPPED"]
 
 

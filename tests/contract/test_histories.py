@@ -25,6 +25,7 @@ OPERATIONS = 100
 
 @pytest.mark.exclusive
 def test_no_history_breaks_a_promise(site: Site) -> None:
+    site.require("several users")
     cluster = site.administrator
     driver = Driver(cluster, Plan(operations=OPERATIONS, stalls=False), cluster.instance.folder / "history")
     faults = Faults(cluster, seed=1, services=False)

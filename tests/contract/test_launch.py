@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.instance import ADMINISTRATOR, TWO_USERS, require_privilege
 from tests.cluster.jobs import ONE_ATTEMPT, WHERE, folder_of_alice, paislurm, role, states, submit, submit_file, write
 from tests.cluster.processes import wait_until
 from tests.cluster.test_faults import SAVES, status, wait_ready
@@ -165,6 +166,7 @@ PROLOGS = [
 @pytest.mark.parametrize("flags", ["", "Alloc"])
 def test_node_with_a_failed_prolog_is_excluded_from_the_retry(installed: Cluster, workdir: Path, flags: str) -> None:
     """The failure is transient, the node is left out, and what Slurm gives as the reason is told."""
+    require_privilege(TWO_USERS)
     installed.wait_idle()
     with prologs(installed, flags) as folder:
         for number, (_, bad, roles, extras) in enumerate(each for each in PROLOGS if each[0] == flags):
@@ -191,6 +193,7 @@ def test_node_with_a_failed_prolog_is_excluded_from_the_retry(installed: Cluster
 @pytest.mark.parametrize("flags", ["", "Alloc"])
 def test_failed_prolog_is_no_cancel_though_its_node_was_resumed(installed: Cluster, workdir: Path, flags: str) -> None:
     """Before anything looked: srun tells of the node, or the batch log of 22.05, else the shortness of the job."""
+    require_privilege(TWO_USERS)
     installed.wait_idle()
     with prologs(installed, flags) as folder:
         for number, (_, bad, roles, extras) in enumerate(each for each in PROLOGS if each[0] == flags):
@@ -216,6 +219,7 @@ def restart(cluster: Cluster, *, crash: bool) -> None:
 @pytest.mark.exclusive
 def test_job_started_twice_by_a_crashed_controller_is_a_node_failure(installed: Cluster, workdir: Path) -> None:
     """The node says that the job runs there already, and both are gone: the node's failure, not root's word."""
+    require_privilege(TWO_USERS)
     extras = "{slurm: {layout: het, nodelist: n8}}"
     for number in range(6):
         # It saves what changes at most every five seconds; one that has just begun saves the submission at once.
@@ -250,4 +254,4 @@ def test_pending_job_cancelled_by_root_is_stopped(installed: Cluster, workdir: P
     waited = paislurm(installed, job.folder, "wait", "--", job.name)
     shown = status(job)
     assert (shown["state"], shown["exit_code"], shown["attempts"]) == ("STOPPED", -210, []), waited.stderr
-    assert "cancelled by root" in shown["reason"]
+    assert f"cancelled by {ADMINISTRATOR}" in shown["reason"]

@@ -66,7 +66,7 @@ def test_tasks_run_on_the_nodes_named_in_their_variables(site: Site, folder: Pat
         where, addresses, host = job.log(f"{folders[task['role']]}/{task['index']}").splitlines()
         node, name, _ = where.split(" ", 2)
         assert (node, name) == (task["node"], f"{task['role']}-{task['index']}")
-        if site.cluster:
+        if site.knows_hosts:
             assert host == node
         seen[name] = addresses.split()
     assert {addresses[0] for addresses in seen.values()} == {seen["w-1"][1]}

@@ -83,7 +83,8 @@ def test_probe_detects_infiniband_of_a_node(site: Site, folder: Path) -> None:
     assert found.infiniband.memlock_mib
     assert found.containers.installed is not None
     assert found.address.method == "getent"
-    assert re.search(r"It sees your home folder of this machine, and has its own /tmp, mounted as \w+\.", text)
+    if site.knows_hosts:
+        assert re.search(r"It sees your home folder of this machine, and has its own /tmp, mounted as \w+\.", text)
     assert re.search(r"^# Ephemeral ports of node n\d: 32768 to 60999.$", text, re.MULTILINE)
     assert "no node was probed" not in text
     assert not [path for path in site.folder.iterdir() if path.name.startswith(".paislurm-probe")]

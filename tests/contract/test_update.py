@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tests.cluster.instance import TWO_USERS
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
 from tests.cluster.processes import wait_until
 from tests.contract.site import LONGEST
@@ -46,6 +47,7 @@ def refused(job: Job, *words: str) -> str:
 
 @BOTH
 def test_update_changes_all_components_of_a_pending_job(site: Site, folder: Path, layout: str) -> None:
+    site.require(TWO_USERS)
     assert site.administrator
     extras = f"{{slurm: {{layout: {layout}, options: [--begin=now+1hour]}}}}"
     job = site.submit(folder, role("a", 1, "true") + role("b", 1, "true"), extras, ONE_ATTEMPT + PAIR)
@@ -79,6 +81,7 @@ def test_update_changes_all_components_of_a_pending_job(site: Site, folder: Path
 
 @BOTH
 def test_time_limit_of_a_running_job_can_only_be_lowered(site: Site, folder: Path, layout: str) -> None:
+    site.require(TWO_USERS)
     roles = role("a", 1, "echo ready; sleep 600") + role("b", 1, "echo ready; sleep 600")
     job = site.submit(
         folder, roles, f"{{slurm: {{layout: {layout}, time: 20}}}}", ONE_ATTEMPT + PAIR * bool(site.cluster)
@@ -130,6 +133,7 @@ def dependent(site: Site, folder: Path, slurm: str) -> tuple[Job, Job]:
 
 @BOTH
 def test_update_changes_and_holds_a_dependent_job(site: Site, folder: Path, layout: str) -> None:
+    site.require(TWO_USERS)
     first, job = dependent(site, folder, f"layout: {layout}")
     assert updated(job, "--time", "9", "--hold").endswith("held (when it is submitted)\n")
     assert "its user holds it when it is submitted" in job.status()["reason"]
@@ -143,6 +147,7 @@ def test_update_changes_and_holds_a_dependent_job(site: Site, folder: Path, layo
 
 @BOTH
 def test_dependent_job_refused_by_slurm_ends_with_its_message(site: Site, folder: Path, layout: str) -> None:
+    site.require(TWO_USERS)
     first, job = dependent(site, folder, f"layout: {layout}, options: [--nice=-4]")
     assert first.paislurm("cancel", "first").returncode == 0
     wait_until(lambda: job.status()["ended"], "the second job to be refused", LONGEST)

@@ -53,13 +53,22 @@ def test_if_all_are_required_a_failed_boot_ends_the_run(
     assert "down own" in done
 
 
-def test_a_machine_without_root_boots_no_cluster_and_runs_the_command(
+def test_an_unfit_machine_boots_no_cluster_and_runs_the_command(
     done: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(held, "prepare", lambda: "three Slurms: needs root and namespaces")
+    monkeypatch.setattr(held, "prepare", lambda: "three Slurms: needs Linux")
     assert held.run(["sh", "-c", "exit 7"]) == 7
     assert done == []
-    assert capfd.readouterr().err == "cluster.py: three Slurms: needs root and namespaces\n"
+    assert capfd.readouterr().err == "cluster.py: three Slurms: needs Linux\n"
     monkeypatch.setenv("PAISLURM_REQUIRE_CLUSTER", "1")
     with pytest.raises(ClusterError, match="the tests need all clusters"):
         held.run(["true"])
+
+
+def test_clusters_of_an_ordinary_user_need_no_packages_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held, "missing_packages", lambda: ["munge"])
+    found = {}
+    for unprivileged in (True, False):
+        monkeypatch.setattr(held, "unprivileged", lambda known=unprivileged: known)
+        found[unprivileged] = held.unfit.__wrapped__()
+    assert found == {True: "", False: "three Slurms: needs packages of Debian 12: munge"}

@@ -206,6 +206,8 @@ show_errors() {
   while IFS= read -r line; do
     case $line in
       *': task 0: '*) continue ;;
+      # Slurm 22.05 prints it, in spite of --quiet, at sites with TaskPlugin=task/none.
+      'srun: cluster configuration lacks support for cpu binding') continue ;;
       'srun: error: '*' launch '*) failed=1 ;;
       'srun: error: Unable to create step '*) failed=1 ;;
       'srun: error: Node failure on '*) failed=1 ;;
