@@ -181,6 +181,11 @@ class Instance:
         return f"{self.subnet}.{1 + 10 * (host != LOGIN) + max(0, self.hosts.index(host) - 1)}"
 
 
+def host_name(host: str) -> str:
+    """Return what a program on a host learns as its name."""
+    return socket.gethostname() if unprivileged() else host
+
+
 @functools.cache
 def machine_address() -> str:
     """Return the address by which the machine reaches others, which is not a loopback one if it has a network."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.state.tidy import is_tidied
-from tests.cluster.instance import ALICE, GROUP_ID, USERS
+from tests.cluster.instance import ALICE, GROUP_ID, USERS, machine_address
 from tests.cluster.processes import wait_until
 from tests.documents import check_output
 
@@ -35,6 +35,8 @@ ONE_ATTEMPT = "retry: {maxTransientRetries: 0}\nmonitor: {background: false, max
 """What most tests look at is how one attempt ends; retries have tests of their own."""
 WHERE = 'echo "$SLURMD_NODENAME $PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
 """Where a task is: its node, its name and its folder."""
+ADDRESS = rf"\b(?:10\.\d+\.\d+\.\d+|{re.escape(machine_address())})\b"
+"""A pattern of the hosts' addresses."""
 BOTH = pytest.mark.parametrize("layout", ["het", "shared"])
 
 

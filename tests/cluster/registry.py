@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import LOGIN
+from tests.cluster.instance import LOGIN, require_privilege
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ LISTENS = "listening on "
 @contextmanager
 def registry_in(cluster: Cluster) -> Iterator[Registry]:
     """Run a registry that holds nothing yet, apart from those of other test processes."""
+    require_privilege("an image")
     with tempfile.TemporaryDirectory(prefix="registry-", dir=cluster.instance.folder) as name:
         folder = Path(name)
         folder.chmod(0o755)

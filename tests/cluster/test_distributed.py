@@ -16,6 +16,7 @@ import pytest
 
 from tests.cluster import horovod
 from tests.cluster.boot import locked
+from tests.cluster.instance import host_name
 from tests.cluster.jobs import SITE, STANDIN, states, submit_published
 from tests.cluster.running import require_horovod
 from tests.cluster.test_fabric import Tree
@@ -84,8 +85,8 @@ def ended(job: Submitted) -> list[str]:
 
 def check_ranks(out: str, nodes: list[str], size: int, said: str) -> None:
     """Check that the ranks are on the nodes in order, as many on each, and what each of them says."""
-    ranks = re.findall(rf"^(?:\[1,\d\]<stdout>:)?rank (\d) of {size} on (\w+): {said}$", out, re.MULTILINE)
-    assert sorted(ranks) == [(str(rank), nodes[rank * len(nodes) // size]) for rank in range(size)], out
+    ranks = re.findall(rf"^(?:\[1,\d\]<stdout>:)?rank (\d) of {size} on (\S+): {said}$", out, re.MULTILINE)
+    assert sorted(ranks) == [(str(rank), host_name(nodes[rank * len(nodes) // size])) for rank in range(size)], out
 
 
 def check_training(out: str, nodes: list[str], size: int) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.instance import require_privilege
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, Submitted, paislurm, role, states, submit, submit_file, write
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Tree:
     """What nodes have in place of /sys/class, each in a folder of its own."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
+        require_privilege("files of each node")
         self.cluster = cluster
         self.path = f"/tmp/sys-{name[-40:]}"
         for node in ("n1", "n2", "n3", "n4"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.children import child
+from tests.cluster.instance import require_privilege
 from tests.cluster.jobs import BOTH, folder_of_alice, paislurm, role, states, submit
 from tests.cluster.processes import wait_until
 from tests.cluster.watched import ALONE, watched
@@ -50,6 +51,7 @@ def cut_off(cluster: Cluster, node: str) -> Iterator[None]:
 @BOTH
 def test_out_of_memory_task_is_a_permanent_failure(installed: Cluster, workdir: Path, layout: str) -> None:
     """Slurm's kill is a permanent failure, whether it hits the command or a child of it."""
+    require_privilege("limits of memory")
     eater = "tail -c 900M /dev/zero | tail"
     more = role("child", 1, f"bash -c '{eater}'; echo survived") + role("peer", 1, SAVES)
     job = submit(installed, workdir, more, f"{{slurm: {{layout: {layout}}}}}")
@@ -141,6 +143,7 @@ def test_user_output_that_imitates_reports_changes_nothing(installed: Cluster, w
 
 def test_supervisor_accesses_no_shared_file_while_tasks_run(installed: Cluster, workdir: Path) -> None:
     """While tasks run and report, the batch script and what it starts keep away from the job's folder."""
+    require_privilege("a trace of the batch script")
     seen = workdir / "seen"
     until = f"echo ready; until [ -e {seen} ]; do sleep 0.5; done"
     roles = role("w", 20, f'{until}; sleep "$((PAI_TASK_INDEX / 5))"') + role("v", 1, f"{until}; sleep 5")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.children import child
+from tests.cluster.instance import TWO_USERS, require_privilege
 from tests.cluster.jobs import folder_of_alice
 from tests.cluster.processes import wait_until
 from tests.cluster.watched import ALONE, FIRST, KILLS, LONGEST, SAVES, Watched, check, watched
@@ -94,6 +95,7 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
 
 
 def test_root_cancel_is_retried_if_the_site_enables_it(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    require_privilege(TWO_USERS)
     job = jobs["root-retried"]
     job.begun()
     installed.admin(["scancel", job.latest()])

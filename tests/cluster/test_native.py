@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.cluster.instance import host_name, require_privilege
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, Submitted, role, submit, submit_file, write
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def ended(job: Submitted) -> tuple[int, dict[str, Any]]:
 
 @BOTH
 def test_two_roles_form_one_mpi_world(installed: Cluster, workdir: Path, layout: str) -> None:
+    if layout == "het":
+        require_privilege("MPI between hosts")
     command = f"{WHERE}; {program(workdir)}"
     roles = cpus(role("master", 1, command) + role("worker", 2, command), 4)
     extras = f"{{slurm: {{layout: {layout}, mpi: {{ranksPerInstance: 2}}, "
@@ -59,8 +62,8 @@ def test_two_roles_form_one_mpi_world(installed: Cluster, workdir: Path, layout:
     folders = ("0-master/0", "1-worker/0", "1-worker/1")
     for task, place, folder, ranks in zip(result["tasks"], places, folders, (2, 3, 3), strict=True):
         out = job.log(folder)
-        found = sorted(re.findall(r"^rank (\d) of 8 on (\w+): 36 ", out, re.MULTILINE))
-        assert found == [(str(next_rank + k), task["node"]) for k in range(ranks)]
+        found = sorted(re.findall(r"^rank (\d) of 8 on (\S+): 36 ", out, re.MULTILINE))
+        assert found == [(str(next_rank + k), host_name(task["node"])) for k in range(ranks)]
         assert out.splitlines().count(place) == ranks
         next_rank += ranks
 

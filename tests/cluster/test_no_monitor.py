@@ -174,7 +174,7 @@ def test_cron_handles_cancelled_and_preempted_jobs(installed: Cluster, jobs: dic
 
 def test_cron_retries_a_job_whose_batch_script_was_killed(installed: Cluster, ground: Path) -> None:
     """Nothing of the script is left to call anything."""
-    scripts = "$(scontrol listpids $SLURM_JOB_ID | awk '$3 == \"batch\" {print $1}')"
+    scripts = "$(scontrol listpids $SLURM_JOB_ID $SLURMD_NODENAME | awk '$3 == \"batch\" {print $1}')"
     job = watched(
         installed, ground / "killed", f"{FIRST} || exit 0; kill -KILL {scripts}; {SAVES}", retries=1, site=STRICT
     )

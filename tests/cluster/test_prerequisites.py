@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import ALICE, GROUP_ID, USERS
+from tests.cluster.instance import ALICE, GROUP_ID, USERS, require_privilege
 from tests.cluster.jobs import SITE, Submitted, paislurm, role, submit_file
 from tests.cluster.processes import read, wait_until
 
@@ -43,6 +43,7 @@ echo "$@" >board.new; mv board.new board; sleep 600
 
 
 def test_four_plugins_run_together_and_end_with_the_job(installed: Cluster, workdir: Path) -> None:
+    require_privilege("control groups")
     command = 'until [[ -e board ]]; do sleep 0.05; done; cat board "repo/file"; ls "$WHERE"'
     job = f"""protocolVersion: 2
 name: four-plugins

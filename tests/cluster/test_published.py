@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import ONE_ATTEMPT, SITE, STANDIN, folder_of_alice, states, submit_published
+from tests.cluster.instance import require_privilege
+from tests.cluster.jobs import ADDRESS, ONE_ATTEMPT, SITE, STANDIN, folder_of_alice, states, submit_published
 from tests.cluster.test_distributed import CARRIED
 from tests.cluster.test_training import TRAININGS, WITH_CODE
 
@@ -187,7 +188,7 @@ jupyter notebook --allow-root --no-browser --ip 0.0.0.0 --port=PORT --NotebookAp
 def same(text: str, job: Submitted) -> str:
     """Return a text with words for what differs from run to run."""
     text = re.sub(rf"{re.escape(str(job.attempt / 'work'))}/[^/\s]+/\d+", "WORK", text)
-    text = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", text)
+    text = re.sub(ADDRESS, "ADDRESS", text)
     return re.sub(r"(?<=ADDRESS:)\d{5}\b|(?<=--port=)\d{5}\b|^\d{5}$", "PORT", text)
 
 
@@ -234,6 +235,7 @@ def test_published_jobs_run_their_expected_commands(installed: Cluster, workdir:
 @pytest.fixture
 def storage(installed: Cluster, workdir: Path) -> Iterator[Path]:
     """A storage that all hosts have as /mnt/confignfs."""
+    require_privilege("a mount")
     folder = folder_of_alice(workdir / "mnt")
     confignfs = folder_of_alice(folder / "confignfs")
     folder_of_alice(confignfs / "mnist500_result")

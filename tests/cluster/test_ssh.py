@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.instance import require_privilege
 from tests.cluster.jobs import ONE_ATTEMPT, WHERE, folder_of_alice, paislurm, role, submit
 from tests.cluster.processes import read, wait_until
 from tests.cluster.test_faults import cut_off, status, wait_ready
@@ -24,6 +25,7 @@ PLACE = f'{WHERE} $(grep -oE "paislurm-[0-9a-f]{{8}}-(login|n[0-9]+) " /proc/sel
 @pytest.mark.parametrize("signal", ["TERM", "KILL"])
 def test_killing_ssh_kills_its_remote_processes(installed: Cluster, workdir: Path, signal: str) -> None:
     """The command, its children, and what carried it."""
+    require_privilege("mounts of each host")
     remote = f"trap : TERM; sleep 301 & {{ echo $$ $!; {PLACE}; }} >$PAI_WORK_DIR/where; while :; do sleep 1; done"
     wait = "until grep -q ' paislurm-' ../../1-worker/0/where 2>/dev/null; do sleep 0.1; done"
     command = f"ssh worker-0 '{remote}' & {wait}; kill -{signal} $!; sleep 300"

@@ -64,11 +64,6 @@ class Site:
         return ALICE if self.cluster else str(Path("~").expanduser().owner())
 
     @property
-    def knows_hosts(self) -> bool:
-        """Whether nodes have the host names that Slurm has for them: without privileges all are the machine itself."""
-        return self.cluster is not None and not unprivileged()
-
-    @property
     def tracks_by_parents(self) -> bool:
         """Whether Slurm has no control groups, as in the root trees (proctrack/linuxproc)."""
         return self.cluster is not None and not has_real_limits(self.cluster.instance)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cluster.boot import locked
 from tests.cluster.image import make_image
+from tests.cluster.instance import host_name
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, ROOT, WHERE, role
 from tests.terminal import Terminal
 
@@ -94,10 +95,10 @@ def test_mpirun_starts_its_ranks_in_the_tasks(site: Site, folder: Path, of_image
     code, result = job.ended()
     out = job.log("0-master/0")
     assert (code, result["outcome"]) == (0, "succeeded"), out + job.log("0-master/0", "stderr.log")
-    ranks = re.findall(r"^rank (\d) of 6 on (\w+): 21 ", out, re.MULTILINE)
+    ranks = re.findall(r"^rank (\d) of 6 on (\S+): 21 ", out, re.MULTILINE)
     assert sorted(int(rank) for rank, _ in ranks) == list(range(6))
-    if site.knows_hosts:
-        tasks = Counter(task["node"] for task in result["tasks"])
+    if site.cluster:
+        tasks = Counter(host_name(task["node"]) for task in result["tasks"])
         assert Counter(host for _, host in ranks) == {node: 2 * count for node, count in tasks.items()}
 
 
