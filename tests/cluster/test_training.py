@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.cluster.instance import ALICE
 from tests.cluster.jobs import STANDIN, folder_of_alice, profile_of_v1, states, submit_published
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ TRAININGS = {
         kill_all="2",
     ),
     "tensorflow.distributed-cifar10.json": Training(
-        folder="alice/examples/tensorflow/distributed-cifar-10",
+        folder=f"{ALICE}/examples/tensorflow/distributed-cifar-10",
         name="tensorflow-distributed-cifar10",
         rule="2 succeeded tasks of role worker",
         program="benchmarks/scripts/tf_cnn_benchmarks/tf_cnn_benchmarks.py",
@@ -75,12 +76,12 @@ TRAININGS = {
 }
 WITH_CODE = {
     "cntk-mpi.json": (
-        "alice/examples/mpi/cntk/code/cntk-mpi.sh",
+        f"{ALICE}/examples/mpi/cntk/code/cntk-mpi.sh",
         "mpirun --allow-run-as-root -np 2 --host worker-0,worker-1 /bin/bash cntk-mpi.sh",
         ["mpi-0 SUCCEEDED", "worker-0 STOPPED", "worker-1 STOPPED"],
     ),
     "horovod.json": (
-        "alice/examples/horovod/code/start.sh",
+        f"{ALICE}/examples/horovod/code/start.sh",
         "mpirun -np 2 python train.py",
         ["main-0 SUCCEEDED", "worker-0 STOPPED"],
     ),
@@ -181,8 +182,8 @@ def check_record(record: dict[str, Any], role: str, index: str, training: Traini
     address, _, port = addresses[role].split(",")[int(index)].partition(":")
     expected = {
         "PAI_JOB_NAME": training.name,
-        "PAI_USER_NAME": "alice",
-        "PAI_USERNAME": "alice",
+        "PAI_USER_NAME": ALICE,
+        "PAI_USERNAME": ALICE,
         "PAI_JOB_VC_NAME": training.virtual_cluster,
         "PAI_DEFAULT_FS_URI": str(files).removesuffix(f"/{training.folder}"),
         "PAI_DATA_DIR": str(files / "data"),
