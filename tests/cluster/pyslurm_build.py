@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tests.cluster import trees
 from tests.cluster.boot import locked
 from tests.cluster.hosts import call, enter
-from tests.cluster.instance import LOGIN, TOOL
+from tests.cluster.instance import LOGIN, TOOL, require_privilege
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,7 @@ def why_not(slurm: str) -> str:
 
 def install(instance: Instance) -> Path:
     """Return a Python of the cluster that has it, and nothing else of ours; ClusterError where it cannot be built."""
+    require_privilege("a root tree")
     built = trees.made_over("pyslurm", instance.suite, BUILD, REQUIREMENT, stdin=HEADER.read_text())
     (wheel,) = built.glob("*.whl")
     folder = instance.folder / built.name

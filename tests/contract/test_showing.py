@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.cluster.instance import host_name
 from tests.cluster.jobs import role
 from tests.cluster.processes import wait_until
 from tests.contract.showing import FORWARD, LISTED, SERVES, words_of
@@ -42,7 +43,7 @@ def test_watch_shows_a_retried_job_and_its_tasks(site: Site, folder: Path, windo
     trainer = tasks["trainer-0"]
     screen.see("epoch 1")
     screen.press("s")
-    screen.see(f"@{trainer['node']}")
+    screen.see(f"@{host_name(trainer['node'])}")
     screen.press(f"[ $SLURMD_NODENAME = {trainer['node']} ] && exit", "Enter")
     screen.see("the shell in trainer-0 exited with 0")
     screen.press("?")
