@@ -31,7 +31,7 @@ help:  ## list what make can do
 unit: $(VENV)/ready  ## what needs neither root nor Slurm and is not slow, in about a minute
 	$(BIN)/pytest -q -n $$((2 * $$(nproc))) -m 'not slow and not root' tests/unit tests/golden tests/frozen tests/rejected
 
-test: check  ## everything that can run here: lint, types, and all tests, on three real Slurms; as root on Debian 12 with hosts of their own
+test: check  ## everything that can run here: lint, types, and all tests, where apt is on a real Slurm; as root on Debian 12 on three, with hosts of their own
 	$(HELD) $(BIN)/python -m tests.tally -n $(WORKERS)
 
 contract: $(VENV)/ready  ## what must hold on every Slurm: on three of ours, which the README then names, or on yours with PROFILE=site.yaml

@@ -16,7 +16,7 @@ from tests.cluster import horovod, sharing
 from tests.cluster.checkout import install_checkout
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import ClusterError, default_instance, unprivileged
-from tests.cluster.kinds import KINDS, SLURMS
+from tests.cluster.kinds import KINDS, OWN, SLURMS
 from tests.cluster.packages import install_debian_packages, missing_packages
 from tests.cluster.versions import versions
 
@@ -40,7 +40,8 @@ def run(command: Sequence[str]) -> int:
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(SLURMS)) as pool:
         why = prepare()
-        results = [] if why else list(pool.map(lambda slurm: boot(slurm, stack), SLURMS))
+        slurms = (OWN,) if unprivileged() else SLURMS
+        results = [] if why else list(pool.map(lambda slurm: boot(slurm, stack), slurms))
         faults = {folder: reason for result in results for folder, reason in result.items()}
         for reason in dict.fromkeys([why] if why else faults.values()):
             print(f"cluster.py: {reason}", file=sys.stderr)

@@ -11,7 +11,7 @@ import pytest
 from tests.cluster import horovod, sharing
 from tests.cluster.cluster import Cluster
 from tests.cluster.held import NOT_BOOTED, unfit
-from tests.cluster.instance import ClusterError, default_instance
+from tests.cluster.instance import ClusterError, default_instance, require_privilege
 from tests.cluster.kinds import OWN, USUAL
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def check(cluster: Cluster) -> None:
         raise ClusterError(why)
     if why := unfit():
         raise ClusterError(why)
+    if cluster.instance.slurm != OWN:
+        require_privilege("further Slurms")
 
 
 def require_horovod() -> None:

@@ -35,6 +35,7 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(held, "versions", lambda slurm: f"{slurm}: as it is")
     monkeypatch.setattr(held, "install_checkout", lambda _: None)
     monkeypatch.setattr(held, "prepare", lambda: "")
+    monkeypatch.setattr(held, "unprivileged", lambda: False)
     monkeypatch.setattr(Cluster, "up", up)
     monkeypatch.setattr(Cluster, "down", lambda cluster: done.append(f"down {cluster.instance.folder.name}"))
     for name in ("PAISLURM_REQUIRE_CLUSTER", "PAISLURM_KEEP_CLUSTER"):
@@ -65,10 +66,15 @@ def test_an_unfit_machine_boots_no_cluster_and_runs_the_command(
         held.run(["true"])
 
 
-def test_clusters_of_an_ordinary_user_need_no_packages_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_has_one_slurm_which_needs_no_packages_of_the_machine(
+    done: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(held, "missing_packages", lambda: ["munge"])
     found = {}
     for unprivileged in (True, False):
         monkeypatch.setattr(held, "unprivileged", lambda known=unprivileged: known)
         found[unprivileged] = held.unfit.__wrapped__()
     assert found == {True: "", False: "three Slurms: needs packages of Debian 12: munge"}
+    monkeypatch.setattr(held, "unprivileged", lambda: True)
+    assert held.run(["true"]) == 0
+    assert {words.split()[1].partition("-")[0] for words in done} == {"own"}
