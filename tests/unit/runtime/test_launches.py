@@ -165,3 +165,10 @@ def test_a_preparation_step_that_never_started_is_reported(tmp_path: Path, log: 
     outcome, reason, node, ended = run(code, str(tmp_path), env=env).splitlines()
     assert (outcome, ended) == (f"failed {means or '-1402 transient'}", "4")
     assert ("step fabric" in reason, node) == (True, "n2" if "rolog" in log else "")
+
+
+def test_a_call_prints_no_message_of_srun_about_binding(tmp_path: Path) -> None:
+    """A site without a task plugin has it for each call; it is not the command's."""
+    file = tmp_path / "log"
+    file.write_text("srun: cluster configuration lacks support for cpu binding\nsrun: warning: slow\n")
+    assert run('show_errors n1 <"$1" 2>&1; echo "$?"', str(file)) == "srun: warning: slow\n0\n"
