@@ -34,16 +34,15 @@ SLOW = ("tests/unit/test_central.py", "tests/simulation/test_script_model.py")
 """The tests that need root, other users, special files or namespaces."""
 
 
-def make_test(folder: Path, who: list[str], *words: str, held: bool = True, **more: str) -> str:
+def make_test(folder: Path, who: list[str], *words: str, **more: str) -> str:
     """Do what `make test` does after its checks, with these words for pytest; return what it prints.
 
-    If it is not `held`, only the clusters boot that these tests need.
+    Only the clusters boot that these tests need.
     """
     folder.mkdir()
     own = {name: text for name, text in os.environ.items() if not name.startswith(("PAISLURM_", "PYTEST_", "XDG_"))}
     env = {**own, "HOME": str(folder), "HYPOTHESIS_STORAGE_DIRECTORY": f"{folder}/found", **more}
-    clusters = [sys.executable, "tests/cluster/cluster.py", "held", "--"] if held else []
-    argv = [*who, *clusters, sys.executable, "-m", "tests.tally", "-q", "-o", f"cache_dir={folder}/cache", *words]
+    argv = [*who, sys.executable, "-m", "tests.tally", "-q", "-o", f"cache_dir={folder}/cache", *words]
     done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-10_000:]
     return done.stdout
@@ -65,8 +64,6 @@ def test_an_ordinary_user_passes_what_can_run(tmp_path: Path) -> None:
     os.chown(cache, 65534, 65534)
     who = ["unshare", "--mount", "sh", "-c", HOSTILE_SHELL, "sh", *ORDINARY_USER]
     tests = ["tests/unit/test_install.py", "tests/contract/test_ends.py", "-k", "test_install or own"]
-    said = make_test(
-        tmp_path / "home", who, *tests, held=False, TMPDIR=str(tmp_path / "tmp"), XDG_CACHE_HOME=str(cache)
-    )
+    said = make_test(tmp_path / "home", who, *tests, TMPDIR=str(tmp_path / "tmp"), XDG_CACHE_HOME=str(cache))
     last = r"\npassed; NOT run here: 3 of .*\n  needs root and namespaces, for nodes that can be taken away: 3 tests\n$"
     assert re.search(last, said), said
