@@ -27,7 +27,7 @@ ORDINARY_USER = [
 """An ordinary user, who reads the checkout wherever root has it."""
 HOSTILE_SHELL = 'chown 65534 "$HOME"; mount -t tmpfs -o noexec none "$TMPDIR"; umask 077; "$@"'
 FAST = (
-    "cli/test_template_cache.py", "cli/test_trust.py", "report/test_page.py", "runtime/test_another_user.py",
+    "app/compiler/test_template_cache.py", "cli/test_trust.py", "report/test_page.py", "runtime/test_another_user.py",
     "runtime/test_containers.py", "runtime/test_names.py", "state", "test_convert.py", "test_install.py",
 )  # fmt: skip
 SLOW = ("tests/unit/test_central.py", "tests/simulation/test_script_model.py")
