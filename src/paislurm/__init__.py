@@ -19,16 +19,16 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from paislurm.translator.app.monitor_run import SlurmCalls as SlurmCalls
 
-    from .translator.app.checking import Converted as Converted
+    from .translator.app.use_cases.compiler_uses import Converted as Converted
     from .translator.app.submit.forecast import StartEstimate as StartEstimate
     from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
     from .translator.app.jobs.removing import Removal as Removal
     from .translator.app.monitor_run import Worked as Worked
-    from .translator.app.nodes import NodeLine as NodeLine
-    from .translator.app.nodes import NodeList as NodeList
+    from .translator.app.use_cases.site_uses import NodeLine as NodeLine
+    from .translator.app.use_cases.site_uses import NodeList as NodeList
     from .translator.app.rehearsal.resuming import Rehearsals as Rehearsals
     from .translator.app.submit.recorded import Differences as Differences
-    from .translator.app.scripts import Runtime as Runtime
+    from .translator.app.use_cases.script_uses import Runtime as Runtime
     from .translator.app.session import Session as Session
     from .translator.app.sites.ask import ProbeOptions as ProbeOptions
     from .translator.app.sites.checked import CheckedJobs as CheckedJobs
@@ -77,11 +77,11 @@ if TYPE_CHECKING:
     from .translator.view.task import Usage as Usage
 
 _MODULES = {
-    "app.checking": "Converted",
-    "app.scripts": "Runtime",
+    "app.use_cases.compiler_uses": "Converted",
+    "app.use_cases.script_uses": "Runtime",
     "app.submit.forecast": "StartEstimate",
     "app.exit_meaning": "ExitMeaning",
-    "app.nodes": "NodeLine NodeList",
+    "app.use_cases.site_uses": "NodeLine NodeList",
     "app.jobs.removing": "Removal",
     "app.monitor_run": "SlurmCalls Worked",
     "app.rehearsal.resuming": "Rehearsals",

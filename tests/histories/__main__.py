@@ -18,8 +18,8 @@ from .checker import check
 from .driver import Driver, say
 from .ends import SERIES, play_ends
 from .evidence import collect, read
-from .faults import Faults
 from .people import Plan
+from .provoking import Faults
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from paislurm.translator.app import monitor_run as monitoring
-from paislurm.translator.app import session
+from paislurm.translator.app import session, surroundings
 from paislurm.translator.app.jobs import job_sites, refresh
 from paislurm.translator.app.submit import recording, refusal_location, submitting
 from paislurm.translator.files import lock
@@ -191,7 +191,7 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
         # The same on each machine: how long a text is may decide what a full disk keeps of it.
         (os, "uname", lambda: SimpleNamespace(nodename=calls.world.host)),
         (os, "getpid", lambda: 1),
-        (session, "user_name", lambda: "root"),
+        (surroundings, "user_name", lambda: "root"),
         (submitting, "scrubbed", lambda _: {"HOME": ROOT}),
         *REMEMBERED,
         (recording, "absolute_path", str),
@@ -203,7 +203,8 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
         (time, "monotonic", lambda: calls.world.now),
         (time, "sleep", calls.sleep),
         (lock, "threading", SimpleNamespace(Event=event(lambda: calls.world), Thread=thread(lambda: calls.world))),
-        *((session, name, lambda _: None) for name in ("check_home", "check_private", "check_usable")),
+        *((surroundings, name, lambda _: None) for name in ("check_home", "check_private", "check_usable")),
+        (session, "check_private", lambda _: None),
         (refresh, "is_private", lambda _: True),
     ]
 

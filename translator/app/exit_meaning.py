@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from ..errors import Diagnostic, NotFoundError, PaislurmError, did_you_mean
+from ..errors import Diagnostic, NotFoundError, did_you_mean
 from ..exit_codes.advice import UNLISTED, advice, retry_rule
 from ..exit_codes.codes import FOLDER_NOT_SHARED, UNEXPLAINED, status_of_signal
-from ..exit_codes.table import Behaviour, ExitTable, code_of_status, conditions
+from ..exit_codes.table import Behaviour, code_of_status, conditions
 from ..monitor.verdict import NO_LOG
-from .sites.find import find_site
 
 if TYPE_CHECKING:
-    import os
-
     from ..exit_codes.advice import Advice
-    from ..exit_codes.table import ExitCode
-    from .session import Session
+    from ..exit_codes.table import ExitCode, ExitTable
 
 LIVING = {
     "PENDING": "the job waits: WAITING",
@@ -124,11 +119,6 @@ class Explanation(Struct, frozen=True, kw_only=True):
         )
 
 
-def is_exit(word: str) -> bool:
-    """Return whether a word in the place of a job file is an exit code or its name: it has no dot, and no such file."""
-    return bool(re.fullmatch(r"-?[0-9]+|\w+\+?", plain_word(word))) and not Path(word).exists()
-
-
 def plain_word(text: str) -> str:
     """Return the exit status or state in what Slurm's programs print, 128 + N for signal N, else the text."""
     if pair := _PAIR.fullmatch(text):
@@ -143,26 +133,6 @@ def plain_word(text: str) -> str:
     if found is None or text.isdecimal():
         return text
     return str(status_of_signal(found[1]) or text)
-
-
-def explain_exit(session: Session, what: str | int, site: str | os.PathLike[str] | None = None) -> Explanation:
-    """Return the meaning of an exit code, its name, an exit status or a Slurm state, with the rows of the site profile.
-
-    Raises NotFoundError for another word.
-    """
-    return explained(str(what), ExitTable(find_site(session, None if site is None else str(site)).exit_rows))
-
-
-def exit_words(session: Session, site: str | None = None) -> list[str]:
-    """Return Slurm's states, and the names and numbers of exit codes; without the rows of a wrong site profile."""
-    from paislurm.backends.slurm.job_states import STATES
-
-    try:
-        rows = find_site(session, site).exit_rows
-    except PaislurmError:
-        rows = ()
-    codes = ExitTable(rows).codes
-    return [*STATES, *(row.phrase for row in codes.values()), *map(str, codes)]
 
 
 def explained(what: str, table: ExitTable) -> Explanation:

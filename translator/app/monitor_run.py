@@ -17,7 +17,7 @@ from ..errors import Diagnostic, UsageError
 from ..monitor.job_files import is_nearly_spent, used
 from ..monitor.loop import Monitor
 from ..monitor.notify import NotificationSender
-from ..monitor.polling.call_log import DAY, HOUR, MONITOR, Call, costs, retry_times
+from ..monitor.polling.call_log import MONITOR, Call
 from ..terminal_text import one_line
 from ..times import format_time
 from .jobs.housekeeping import tidy_up
@@ -204,21 +204,3 @@ class SlurmCalls(Struct, frozen=True, kw_only=True):
     """The number of retries of the user's jobs submitted in the last hour."""
     max_attempts_per_hour: int
     """The site's limit on a user's attempts in an hour."""
-
-
-def slurm_calls(session: Session, site: str | None = None) -> SlurmCalls:
-    """Return the calls to Slurm by all commands and monitors of this user in the last 24 hours."""
-    now = session.clock()
-    calls = session.call_log.calls(now - DAY)
-    found = costs(calls)
-    return SlurmCalls(
-        hours=DAY // HOUR,
-        programs=tuple(
-            ProgramCost(program=each.program, calls=each.calls, failed=each.failed, cpu_seconds=round(each.cpu, 3))
-            for each in found
-            if each.program != MONITOR
-        ),
-        monitor_cpu_seconds=round(sum(each.cpu for each in found if each.program == MONITOR), 3),
-        retries_in_last_hour=sum(when > now - HOUR for when in retry_times(calls)),
-        max_attempts_per_hour=find_site(session, site).retry.max_attempts_per_hour,
-    )

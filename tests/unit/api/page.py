@@ -16,8 +16,15 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "python.md"
 BEGIN = "## Reference\n"
 WITHOUT_FIELDS = ("Session", "JobRun", "Job", "Plan", "Site")
-THINGS = ("compiler", "jobs", "logs", "tasks", "sweeps", "sites")
-"""The properties of a Session that hold its use cases, each a module: `jobs` in `job_uses.py`."""
+THINGS = {
+    "compiler": (("compiler", "CompilerUses"), ("script", "ScriptUses")),
+    "jobs": (("job", "JobUses"), ("job_change", "JobChangeUses")),
+    "logs": (("log", "LogUses"),),
+    "tasks": (("task", "TaskUses"),),
+    "sweeps": (("sweep", "SweepUses"),),
+    "sites": (("site", "SiteUses"),),
+}
+"""The properties of a Session that hold its use cases, each with its modules and classes."""
 CLASSES = (
     ("app/session.py", "Session", "Session"),
     ("app/use_cases/run.py", "JobRun", "JobRun"),
@@ -53,12 +60,13 @@ def _node(file: str, name: str) -> ast.ClassDef:
 def _session() -> str:
     """Return how a session is made, and its use cases by thing."""
     found = _node("app/session.py", "Session")
-    (made,) = (each for each in found.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    surroundings = _node("app/surroundings.py", "Surroundings").body
+    (made,) = (each for each in surroundings if isinstance(each, ast.FunctionDef) and each.name == "__init__")
     said = ["### Session\n", f"{_said(found)}\n", _signature("Session", made), ""]
-    for thing in THINGS:
-        tree = _tree(f"app/use_cases/{thing.removesuffix('s')}_uses.py")
-        (part,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
-        said += [f"#### session.{thing}\n", f"{_said(part)}\n", *_methods(f"Session.{thing}", part)]
+    for thing, classes in THINGS.items():
+        parts = [_node(f"app/use_cases/{module}_uses.py", name) for module, name in classes]
+        said += [f"#### session.{thing}\n", f"{_said(parts[0])}\n"]
+        said += [line for part in parts for line in _methods(f"Session.{thing}", part)]
     return "\n".join(said)
 
 

@@ -38,8 +38,8 @@ def test_every_use_case_is_on_the_page() -> None:
     methods = {
         f"{thing}.{name}"
         for thing in THINGS
-        for name, each in vars(type(getattr(session, thing))).items()
-        if inspect.isfunction(each) and name[0] != "_"
+        for name, _ in inspect.getmembers(type(getattr(session, thing)), inspect.isfunction)
+        if name[0] != "_"
     }
     found = re.findall(r"^    Session\.(\w+\.\w+)\(", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert methods == set(found)

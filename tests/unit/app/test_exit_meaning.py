@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paislurm.backends.slurm.job_states import CAUSES, STATES, Phase
-from paislurm.translator.app.exit_meaning import explained, is_exit
+from paislurm.translator.app.exit_meaning import explained
+from paislurm.translator.app.session import Session
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.exit_codes.table import ExitTable, exit_codes
 from paislurm.translator.site.load import load_site
@@ -91,13 +92,13 @@ def test_synonyms(word: str, code: int) -> None:
     ],
 )  # fmt: skip
 def test_what_sacct_seff_and_scontrol_print_is_read(printed: str, plain: str) -> None:
-    assert is_exit(printed)
+    assert Session().compiler.is_exit(printed)
     assert explained(printed, TABLE).record == explained(plain, TABLE).record
 
 
 @pytest.mark.parametrize("word", ["0:99", "1:2:3", "signal 99", "signal", "SIGNOTHING", "9:", "job:1.yaml", "a file"])
 def test_other_text_is_no_exit(word: str) -> None:
-    assert not is_exit(word) or word.isalpha()
+    assert not Session().compiler.is_exit(word) or word.isalpha()
     with pytest.raises(NotFoundError):
         explained(word, TABLE)
 

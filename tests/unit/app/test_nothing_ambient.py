@@ -18,7 +18,7 @@ from paislurm.translator.state.submit_environment import kept_environment
 from ..cli.running import JOB
 
 APP = Path(__file__).parents[3] / "translator" / "app"
-OWNER = APP / "session.py"
+OWNER = APP / "surroundings.py"
 AMBIENT = {
     *("os.environ", "os.environb", "os.getenv", "os.getenvb", "os.path.expanduser", "os.path.expandvars", "Path.home"),
     *("time.time", "time.time_ns", "time.localtime", "time.gmtime", "time.ctime", "datetime.now", "datetime.today"),

@@ -6,7 +6,7 @@ import re
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -20,7 +20,6 @@ from .source import STDIN, Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from ...job import Job
     from ...pipeline import Compiled
     from ...reading.document import Value
     from ...site.profile import Site
@@ -50,19 +49,15 @@ def compile_source(
     site = site or site_of(session, source)
     if version and not site.slurm_version:
         site = site.model_copy(update={"slurm_version": version(source.backend)})
-    secrets = _secrets_of(source)
+    arguments = arguments_of(source)
     try:
         with options_named(source.typed):
             compiled = compile_job(
                 text,
-                file=shown_name(source.file),
                 site=site,
-                parameters=dict(source.parameters),
-                suffix=source.suffix,
-                secrets=secrets,
-                slurm=dict(source.slurm),
                 most_tasks=source.most_tasks,
                 templates=template_folder(session),
+                **arguments,
             )
     except PlanError:
         if not quiet:
@@ -73,29 +68,20 @@ def compile_source(
     return text, compiled
 
 
-def load_source(session: Session, source: Source) -> Job:
-    """Return the parsed job, without checking whether the site can run it."""
-    from ...pipeline import load_job
+def arguments_of(source: Source) -> dict[str, Any]:
+    """Return the arguments of the compiler that are the same for each of its calls. Raises ProtocolError."""
+    secrets: Mapping[str, Value] = {}
+    if source.secrets:
+        from .secret_files import read_secrets
 
-    text = text_of(source)
-    with options_named(source.typed):
-        return load_job(
-            text,
-            file=shown_name(source.file),
-            site=site_of(session, source),
-            parameters=dict(source.parameters),
-            suffix=source.suffix,
-            secrets=_secrets_of(source),
-            slurm=dict(source.slurm),
-        )
-
-
-def _secrets_of(source: Source) -> Mapping[str, Value]:
-    if not source.secrets:
-        return {}
-    from .secret_files import read_secrets
-
-    return read_secrets(source.secrets)
+        secrets = read_secrets(source.secrets)
+    return {
+        "file": source.name,
+        "parameters": dict(source.parameters),
+        "suffix": source.suffix,
+        "secrets": secrets,
+        "slurm": dict(source.slurm),
+    }
 
 
 def name_errors(session: Session, compiled: Compiled) -> list[Diagnostic]:

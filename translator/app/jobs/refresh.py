@@ -19,13 +19,13 @@ from ...monitor.job_files import questions, read_files
 from ...monitor.job_site import with_problem
 from ...monitor.job_status import JobStatus, tells_all
 from ...monitor.poll import open_job, poll_jobs
-from ...monitor.reconcile import Dependencies, held_up, reconcile
+from ...monitor.reconcile import Dependencies, Ledger, held_up, reconcile
+from ...state.bad_nodes import MAX_REASON, BadNode, add, bad_nodes
 from ...state.history import History
 from ...state.job_folder import JobFolder
-from ...state.journal_records import Ended
+from ...state.journal_records import Ended, Retry
 from ...state.tidy import is_tidy, tidy
 from ...view.reasons import reason
-from ..nodes import ledger
 from .job_sites import JobSites, missing_profile, warn_of_overdue_monitor
 from .polling import BY_A_PERSON, new_shared_result, poll_at_most_every, when_room
 
@@ -211,3 +211,27 @@ def everything(session: Session, name: str) -> tuple[set[JobId], set[str]]:
                     jobs.append(open_job(job.folder))
     files = (read_files(job, late=False) for job in jobs if is_own(session, job))
     return questions(files).get(name, (set(), set()))
+
+
+def ledger(session: Session) -> Ledger:
+    """Return the ledger for the monitor and `submit`. If it cannot be written, jobs go on."""
+
+    def blame(known: History, record: Ended | Retry) -> None:
+        nodes = [
+            BadNode(
+                happened_at=record.happened_at,
+                cluster=known.cluster,
+                node=node,
+                reason=record.reason[:MAX_REASON],
+                job=known.full_name,
+                attempt=record.attempt,
+            )
+            for node in record.blamed_nodes
+        ]
+        with suppress(OSError):
+            add(session.store.home, nodes)
+
+    def read(known: History) -> Sequence[BadNode]:
+        return bad_nodes(session.store.home, known.cluster) if known.retry_policy.avoid_most else ()
+
+    return Ledger(read=read, add=blame)

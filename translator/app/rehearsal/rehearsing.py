@@ -25,7 +25,7 @@ from ..log_reading import open_log
 from ..submit.new_folder import place_for
 from ..submit.prepare import prepare
 from ..submit.submitting import take
-from .faults import TEXTS, policy_text, provoke, remark, why_not
+from .provoking import TEXTS, policy_text, provoke, remark, why_not
 from .resuming import (
     Rehearsal,
     Rehearsals,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..session import Session
     from ..submit.new_folder import Place
     from ..submit.prepare import Prepared
-    from .faults import Fault
+    from .provoking import Fault
 
 Found = TypeVar("Found")
 TICK = 0.2

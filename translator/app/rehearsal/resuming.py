@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, UsageError
-from .faults import Fault
+from .provoking import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

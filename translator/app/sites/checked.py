@@ -22,7 +22,7 @@ from ..input.job_input import read_source, shown_name
 from ..input.local_checks import bash_syntax_errors
 from ..room import check_room
 from .ask import detect_from_here
-from .find import find_site, profile_layers, site_path, user_path
+from .find import find_site, site_path, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,21 +100,6 @@ class CheckedProfile(Struct, frozen=True, kw_only=True):
     def exit_status(self) -> int:
         """The exit code of `paislurm site check`."""
         return CANNOT_RUN if self.gone else 0
-
-
-def check_site(session: Session, jobs: Sequence[str] = (), site: str | None = None) -> CheckedJobs | CheckedProfile:
-    """Return the resources that job files would get, or why they can never start; without files, check the profile.
-
-    Nothing is submitted. Without a profile, the site is detected from Slurm. Raises SiteError for a wrong profile, or
-    if there is no profile and Slurm does not answer.
-    """
-    path = site_path(session, site)
-    if jobs or path is None:
-        known = site_to_check(session, site)
-        checked = tuple(check_job(session, file, known) for file in jobs)
-        return CheckedJobs(file=None if path is None else str(path), checked=checked)
-    diagnostics, reachable = check_profile(session, profile_layers(session, site, alone=True))
-    return CheckedProfile(file=str(path), backend_reachable=reachable, diagnostics=diagnostics)
 
 
 def site_to_check(session: Session, option: str | None) -> Site:

@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from ...errors import Diagnostic, ProtocolError, UsageError
+from ...errors import ProtocolError
 from ...files.private import make_private, write_durably
 from ...reading.read import read
-from ...site.detection.profile_text import profile_text
 from ...site.layers import layered
 from ...site.load import load_layers
 from ...site.settings import settings
 from ..paths import write_output
-from .ask import detect_at, detect_from_here
 from .find import found_by, origin_of, profile_layers, read_at_most, site_path
 
 if TYPE_CHECKING:
-    import os
-
     from ..session import Session
-    from .ask import ProbeOptions
 
 
 # A site's profile is for all users to read, and for one of them to write.
@@ -106,35 +101,6 @@ def _difference(path: Path, old: bytes, text: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def detect_site(
-    session: Session,
-    output: str | os.PathLike[str] | None = None,
-    *,
-    force: bool = False,
-    host: str | None = None,
-    probe: ProbeOptions | None = None,
-) -> DetectedSite:
-    """Return a site profile from Slurm on this machine or the login node `host`; write it to `output`.
-
-    With `probe`, a short job also inspects one node. A different file is not changed; `force` overwrites it and keeps
-    the old one. Raises BackendError if Slurm does not answer.
-    """
-    if probe is not None and host is not None:
-        message = "--probe cannot be used with --host: run it on the login node, which shares files with the nodes"
-        raise UsageError(Diagnostic(code="E547", message=message))
-    found = detect_from_here(session, probe) if host is None else detect_at(session, host)
-    text = profile_text(found)
-    done = write_profile(Path(output), text, force=force) if output else Written(written=False)
-    return DetectedSite(
-        file=None if output is None else str(output),
-        text=text,
-        written=done.written,
-        difference=done.difference or None,
-        kept_as=done.kept_as or None,
-        not_learnt=tuple(NotLearnt(setting=gap.key, reason=gap.reason, ask=gap.command or None) for gap in found.gaps),
-    )
-
-
 Origin = Literal["user", "system", "detected", "named", "extended", "default"]
 
 
@@ -187,11 +153,3 @@ def site_in_force(session: Session, site: str | None = None) -> SiteInForce:
         for each in settings(layered(layers)[0] if layers else None)
     )
     return SiteInForce(file=str(path) if path else None, found_by=found_by(session, site) or None, in_force=rows)
-
-
-def layers_text(session: Session, site: str | None = None) -> str:
-    """Return the profiles below the active one, as the end of a sentence; "" without any."""
-    extended = [layer.file for layer in reversed(profile_layers(session, site, alone=True)[:-1])]
-    held = [layer.file for layer in reversed(profile_layers(session, site)[:-1]) if layer.file not in extended]
-    adds = f"; it extends {', then '.join(extended)}" if extended else ""
-    return adds + (f"; the locks of {' and '.join(held)} apply" if held else "")

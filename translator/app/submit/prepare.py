@@ -21,7 +21,7 @@ from ..input.job_input import compile_source, name_errors, read_source, site_of
 from ..input.local_checks import code_size_errors
 from ..input.submit_host import installed_version, is_of_today, with_shell_options
 from ..jobs.housekeeping import HOUR, is_due
-from ..nodes import ledger
+from ..jobs.refresh import ledger
 from ..room import check_room
 from ..sites.find import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
 

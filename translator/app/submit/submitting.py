@@ -25,8 +25,8 @@ from ...state.publish import stage, write_files
 from ...state.submit_environment import UMASK, as_bytes, current_umask, is_kept
 from ...terminal_text import one_line
 from ..input.secret_files import hidden_texts, kept_text
+from ..jobs.refresh import ledger
 from ..json_documents import plain
-from ..nodes import ledger, say_avoided
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_monitor
 from .new_folder import check_in_time, place_for, put_in_place, undo
 from .prepare import prepare, retry_policy
@@ -142,7 +142,7 @@ def _submit(session: Session, prepared: Prepared, place: Place) -> Submitted:
         undo(folder, math.inf)
         raise
     job_id = JobId(record.job_id)
-    say_avoided(session, folder.name, exclude, record.avoided_nodes)
+    _say_avoided(session, folder.name, exclude, record.avoided_nodes)
     if record.backend_notes:
         session.say(f"note from sbatch: {one_line(record.backend_notes)}")
     if unwritten is not None and not folder.is_here():
@@ -155,6 +155,15 @@ def _submit(session: Session, prepared: Prepared, place: Place) -> Submitted:
     if unwritten is not None:
         raise _unrecorded(folder, known, job_id, unwritten)
     return described(session, prepared, folder, job_id)
+
+
+def _say_avoided(session: Session, job: str, wanted: tuple[str, ...], avoided: tuple[str, ...]) -> None:
+    """Report which bad nodes a submitted job avoids, and which it does not."""
+    if avoided:
+        session.say(f"{job} avoids bad nodes: {', '.join(avoided)}")
+    left = ", ".join(node for node in wanted if node not in avoided)
+    if left:
+        session.say(f"warning: {job} does not avoid {left}: Slurm refuses that; see `paislurm nodes`")
 
 
 def _after_submit(session: Session, folder: JobFolder, job_id: JobId) -> None:

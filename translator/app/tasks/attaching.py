@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,7 +16,6 @@ from ...state.job_folder import JobFolder
 from ..jobs.logs.selection import chosen, task_names
 from ..jobs.refresh import refresh
 from ..paths import check_own, check_script
-from ..session import own_call
 from ..task_facts import labels_in_job_file
 
 if TYPE_CHECKING:
@@ -48,32 +46,6 @@ class TaskCall(Struct, frozen=True, kw_only=True):
     """The id of the Slurm job."""
 
 
-def call_of_task(session: Session, job: str, task: str = "", command: Sequence[str] = ()) -> TaskCall:
-    """Return the command without running it. Arguments and errors are those of `call_task`."""
-    return _call(session, job, task, command)[0]
-
-
-def call_task(
-    session: Session, job: str, task: str = "", command: Sequence[str] = (), *, terminal: bool = False
-) -> int:
-    """Run a command beside a running task (default: a shell), and return its exit status.
-
-    This may not return: the program can replace this process. With `terminal`, the command gets one. `task` is
-    `worker-0`, a role of one task, or "" in a job of one task. The exit status is 255 if the connection to the task
-    fails. Raises NotFoundError for a task that does not run, UsageError if several tasks match, and FolderError for
-    another user's job.
-    """
-    call, home = _call(session, job, task, command)
-    return home.attach(list(call.argv), JobId(call.job_id), terminal=terminal)
-
-
-def run_in_task(session: Session, job: str, task: str = "", command: Sequence[str] = ()) -> int:
-    """Run `call_task` in a child process that shares this process's streams."""
-    call_of_task(session, job, task, command)
-    argv = [*own_call(), "exec", job, *([task] if task else []), "--", *command]
-    return subprocess.run(argv, env=session.environment, check=False).returncode
-
-
 def run_beside(session: Session, known: History, argv: Sequence[str]) -> Completed:
     """Run a program that reaches tasks of a job, by srun or its stand-in, and return its result."""
     if known.backend == LOCAL:
@@ -85,8 +57,9 @@ def run_beside(session: Session, known: History, argv: Sequence[str]) -> Complet
     return session.slurm_runner(known.backend).run(argv, timeout=SECONDS)
 
 
-def _call(session: Session, job: str, task: str, command: Sequence[str]) -> tuple[TaskCall, Backend]:
-    view = refresh(session, session.store.find(job, user=session.user))
+def call_of_task(session: Session, job: JobFolder, task: str, command: Sequence[str]) -> tuple[TaskCall, Backend]:
+    """Return the command that `attach` runs, and the backend of the job."""
+    view = refresh(session, job)
     known = view.history
     check_own(view.folder, "exec")
     role, index = _task(view, task)

@@ -13,10 +13,9 @@ from paislurm.backends.registry import SSH, is_remote
 from paislurm.backends.ssh.transport import Address, parse_address
 
 from ...errors import Diagnostic, NotFoundError, UsageError
-from ...state.parsed import MAX_PORT, host_or_empty, parse_int
-from ..jobs.refresh import refresh
-from ..task_facts import web_pages, with_places
-from .attaching import one_task, only_port
+from ...state.parsed import MAX_PORT, parse_int
+from ..task_facts import with_places
+from .attaching import one_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,62 +61,6 @@ class PortForward(Struct, frozen=True, kw_only=True):
         return self.login.rpartition("@")[2] == socket.getfqdn()
 
 
-def port_forward(
-    session: Session,
-    job: str,
-    task: str = "",
-    port: str = "",
-    *,
-    local_port: int | None = None,
-    login: str | None = None,
-) -> PortForward:
-    """Return the ssh command that connects the user's own machine to a port of a running task, without running it.
-
-    `port` is a label or a number; "" means the only port, as for `task`. Default for `local_port`: the same port.
-    `login` is the name of the login node on the user's machine. Raises NotFoundError for a task that does not run or
-    an unknown port, and UsageError if several match.
-    """
-    view = refresh(session, session.store.find(job, user=session.user))
-    place = _place(view, task)
-    pages = web_pages(view.folder, [place])
-    number = port_of(place, port or only_port(view, place, pages), pages)
-    local, address, node = (
-        local_port or number,
-        _login(session, view, login),
-        host_or_empty(place.node or "") or place.host,
-    )
-    return PortForward(
-        name=view.folder.name,
-        job_id=view.history.job_id,
-        task=place.name,
-        node=node,
-        node_address=place.host,
-        port=number,
-        local_port=local,
-        url=f"http://localhost:{local}",
-        login=str(address),
-        argv=argv_through(address, f"{local}:{bracketed(place.host)}:{number}"),
-        argv_by_node=argv_by_node(address, node, f"{local}:localhost:{number}"),
-    )
-
-
-def run_forward(session: Session, found: PortForward) -> None:
-    """Forward a port to this machine until Ctrl-C; report when it is ready, and failed connections.
-
-    On a machine that reaches the cluster by SSH, ssh replaces this process. Raises UsageError if the local port is not
-    available.
-    """
-    if is_remote(session.store.find(found.name, user=session.user).history().backend):
-        from paislurm.backends.runner import become, without_token
-        from paislurm.backends.ssh.openssh import no_new_keys
-
-        session.say(f"open {found.url}; press Ctrl-C to stop")
-        program, *words = found.argv
-        become([program, *no_new_keys(), *words], without_token(session.environment))
-
-    forward(found, lambda: session.say(f"open {found.url} on this machine; press Ctrl-C to stop"), session.say)
-
-
 def argv_through(login: Address, way: str) -> tuple[str, ...]:
     """Return the ssh command with which the login node connects to the port, without a login to the node."""
     port = ["-p", str(login.port)] if login.port else []
@@ -139,7 +82,7 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _place(view: View, word: str) -> TaskView:
+def running_task(view: View, word: str) -> TaskView:
     """Return the place of the task. Raises NotFoundError unless it runs."""
     role, index = one_task(view, word)
     place = next((task for task in with_places(view) if (task.role, task.index) == (role.name, index)), None)
@@ -149,7 +92,7 @@ def _place(view: View, word: str) -> TaskView:
     return place
 
 
-def _login(session: Session, view: View, word: str | None) -> Address:
+def login_address(session: Session, view: View, word: str | None) -> Address:
     """Return the login node: the user's, else the job's SSH host, else the full name of this machine."""
     if word is not None:
         return parse_address(word)

@@ -37,11 +37,16 @@ class LogUses(UseCases):
         `task_attempt`: the last one. `tail` limits the output to the last lines. A task without output has "". The text
         is untrusted: escape it before printing it on a terminal. Raises NotFoundError.
         """
-        from ..jobs.logs.selection import LogSelection
-        from ..jobs.logs.targets import task_texts
+        from ..jobs.logs.selection import LogSelection, attempt_logs
+        from ..jobs.logs.targets import bring_logs
 
         wanted = LogSelection(tasks=tasks, streams=(stream,), attempt=attempt, task_attempt=task_attempt, tail=tail)
-        return task_texts(self._session, self._folder(job), wanted)
+        [target] = self.targets([job], wanted)
+        bring_logs(self._session, target, wanted)
+        folder, known, _ = target
+        logs = attempt_logs(self._session, folder, known, wanted, wanted.first_attempt(known)).logs
+        pieces = {log.label: b"".join(piece.data for piece in log.read()) for log in logs}
+        return {label: data.decode("utf-8", errors="backslashreplace") for label, data in pieces.items()}
 
     def follow(
         self,
@@ -84,15 +89,16 @@ class LogUses(UseCases):
 
     def files(self, jobs: Sequence[Target], selection: LogSelection) -> LogFiles:
         """Return the selected logs of jobs; with `since`, only existing files."""
-        from ..jobs.logs.targets import log_files
+        from ..jobs.logs.targets import LogFiles, files_of
 
-        return log_files(self._session, jobs, selection)
+        return LogFiles(files=tuple(file for job in jobs for file in files_of(self._session, job, selection)))
 
     def print_once(self, jobs: Sequence[Target], selection: LogSelection, printer: Printer) -> list[JobFolder]:
         """Print existing output, and return the jobs without any."""
-        from ..jobs.logs.following import show_once
+        from ..jobs.logs.following import open_logs
 
-        return show_once(self._session, jobs, selection, printer)
+        opened = open_logs(self._session, jobs, selection, printer, follows=False)
+        return [job.folder for job, logs in zip(jobs, opened, strict=True) if not logs.print_last()]
 
     def print_new(
         self,
@@ -107,9 +113,38 @@ class LogUses(UseCases):
 
         `progress` returns a display of a job's progress; `max_age` as in `show_ends` of jobs.
         """
-        from ..jobs.logs.following import follow_jobs
+        from ..jobs.logs.following import PageLines, open_logs
+        from ..jobs.waiting import MAX_INTERVAL, known_ends, wait_for_ends
+        from ..log_reading import Fetcher
 
-        yield from follow_jobs(self._session, jobs, selection, printer, progress=progress, max_age=max_age)
+        session = self._session
+        opened = open_logs(session, jobs, selection, printer, follows=True)
+        fetchers = [Fetcher(session, job.folder, job.tasks) for job in jobs]
+        # For several jobs, only `status` shows the pages.
+        pages = [PageLines(session, job.folder) for job in jobs] if len(jobs) == 1 else []
+        for number, job in enumerate(jobs):
+
+            def print_news(first: int = number) -> bool:
+                # The wait itself fetches the logs of its job.
+                for fetcher in fetchers[first + 1 :]:
+                    fetcher()
+                anything = [logs.print_new() for logs in opened[first:]]
+                for lines in pages:
+                    lines.print_new()
+                return any(anything)
+
+            ends = wait_for_ends(
+                session,
+                [job.folder],
+                max_age=max_age,
+                shortest=MAX_INTERVAL,
+                between=print_news,
+                tasks=job.tasks,
+                progress=progress(job.folder),
+            )
+            [ended] = known_ends(ends)
+            opened[number].print_last()
+            yield ended
 
     def batch_output(self, job: Target, selection: LogSelection) -> AbstractContextManager[Iterator[bytes] | None]:
         """Return the output of a batch script in pieces, in a context that closes its file; None without one."""
@@ -119,6 +154,11 @@ class LogUses(UseCases):
 
     def silence_text(self, job: AnyJob) -> str:
         """Return why a job has no output."""
-        from ..jobs.logs.following import silence_text
+        from ..jobs.refresh import refresh
 
-        return silence_text(self._session, self._folder(job))
+        folder = self._folder(job)
+        status = refresh(self._session, folder).job_status
+        if status.ended:
+            return f"no output; {folder.name} {status.state}: {status.reason}"
+        reason = f" ({status.reason})" if status.reason else ""
+        return f"no output yet: {folder.name} is {status.state}{reason}"

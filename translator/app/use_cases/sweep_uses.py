@@ -48,7 +48,6 @@ class SweepUses(UseCases):
         from ..submit.submission import jobs_before
         from ..submit.sweep import submit_sweep
 
-        words = [job if isinstance(job, str) else self._folder(job).name for job in after]
         return submit_sweep(
             self._session,
             source_of(file, options),
@@ -56,7 +55,7 @@ class SweepUses(UseCases):
             failed=failed,
             pace=Pace(at_once=at_once, stop_after=stop_after),
             dry_run=dry_run,
-            after=jobs_before(self._session, words),
+            after=jobs_before(self._session, [self._word(job) for job in after]),
             yes=many,
             say=each,
         )

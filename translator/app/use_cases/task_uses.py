@@ -24,24 +24,31 @@ class TaskUses(UseCases):
         job of one task. Raises NotFoundError for a task that does not run, UsageError if several tasks match, and
         FolderError for another user's job.
         """
-        from ..tasks.attaching import run_in_task
+        import subprocess
 
-        return run_in_task(self._session, self._folder(job).name, task, command)
+        from ..surroundings import own_call
+
+        found = self.call(job, task, command)
+        argv = [*own_call(), "exec", self._word(job), found.task, "--", *command]
+        return subprocess.run(argv, env=self._session.environment, check=False).returncode
 
     def call(self, job: AnyJob, task: str = "", command: Sequence[str] = ()) -> TaskCall:
         """Return the command line of `exec`, and run nothing. Raises its errors."""
         from ..tasks.attaching import call_of_task
 
-        return call_of_task(self._session, self._folder(job).name, task, command)
+        return call_of_task(self._session, self._folder(job), task, command)[0]
 
     def attach(self, job: AnyJob, task: str = "", command: Sequence[str] = (), *, terminal: bool = False) -> int:
         """Do as `exec`; this may not return, because the program can replace this process.
 
         With `terminal`, the command gets one. The exit status is 255 if the connection to the task fails.
         """
-        from ..tasks.attaching import call_task
+        from paislurm.backends.base import JobId
 
-        return call_task(self._session, self._folder(job).name, task, command, terminal=terminal)
+        from ..tasks.attaching import call_of_task
+
+        call, backend = call_of_task(self._session, self._folder(job), task, command)
+        return backend.attach(list(call.argv), JobId(call.job_id), terminal=terminal)
 
     def port_forward(
         self,
@@ -58,9 +65,39 @@ class TaskUses(UseCases):
         node on the user's machine. Raises NotFoundError for a task that does not run or an unknown port, and UsageError
         if several match.
         """
-        from ..tasks.port_forwarding import port_forward
+        from ...state.parsed import host_or_empty
+        from ..jobs.refresh import refresh
+        from ..task_facts import web_pages
+        from ..tasks.attaching import only_port
+        from ..tasks.port_forwarding import (
+            PortForward,
+            argv_by_node,
+            argv_through,
+            bracketed,
+            login_address,
+            port_of,
+            running_task,
+        )
 
-        return port_forward(self._session, self._folder(job).name, task, port, local_port=local_port, login=login)
+        view = refresh(self._session, self._folder(job))
+        place = running_task(view, task)
+        pages = web_pages(view.folder, [place])
+        number = port_of(place, port or only_port(view, place, pages), pages)
+        local, address = local_port or number, login_address(self._session, view, login)
+        node = host_or_empty(place.node or "") or place.host
+        return PortForward(
+            name=view.folder.name,
+            job_id=view.history.job_id,
+            task=place.name,
+            node=node,
+            node_address=place.host,
+            port=number,
+            local_port=local,
+            url=f"http://localhost:{local}",
+            login=str(address),
+            argv=argv_through(address, f"{local}:{bracketed(place.host)}:{number}"),
+            argv_by_node=argv_by_node(address, node, f"{local}:localhost:{number}"),
+        )
 
     def run_forward(self, forward: PortForward) -> None:
         """Forward a port to this machine until Ctrl-C; report when it is ready, and failed connections.
@@ -68,9 +105,19 @@ class TaskUses(UseCases):
         On a machine that reaches the cluster by SSH, ssh replaces this process. Raises UsageError if the local port is
         not available.
         """
-        from ..tasks.port_forwarding import run_forward
+        from paislurm.backends.registry import is_remote
 
-        run_forward(self._session, forward)
+        session = self._session
+        if is_remote(self._folder(forward.name).history().backend):
+            from paislurm.backends.runner import become, without_token
+            from paislurm.backends.ssh.openssh import no_new_keys
+
+            session.say(f"open {forward.url}; press Ctrl-C to stop")
+            program, *words = forward.argv
+            become([program, *no_new_keys(), *words], without_token(session.environment))
+        from ..tasks.port_forwarding import forward as run
+
+        run(forward, lambda: session.say(f"open {forward.url} on this machine; press Ctrl-C to stop"), session.say)
 
     def roles(self, job: AnyJob | None = None) -> list[tuple[str, int]]:
         """Return the roles of a job, each with its number of tasks. Default: your last job."""

@@ -46,6 +46,10 @@ class UseCases:
             raise NotFoundError(Diagnostic(code="E520", message=f"{job.name} was removed from {store.jobs}"))
         return found[0]
 
+    def _word(self, job: AnyJob) -> str:
+        """Return the word for a job."""
+        return job if isinstance(job, str) else self._folder(job).name
+
     def _folders(self, jobs: Sequence[AnyJob], *, last: bool = False) -> list[JobFolder]:
         """Return the folders of jobs, each once; with `last`, the user's last job too."""
         from ..jobs.selecting import select

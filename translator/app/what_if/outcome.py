@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ...exit_codes.table import ExitTable
 from ...state.journal_records import Created, JobRole
 from ...view.states import state_of
-from ..input.job_input import compile_source
 from ..jobs.logs.selection import chosen
 from ..submit.prepare import retry_policy
 from .answer import ScenarioAnswer, ScenarioAttempt
@@ -22,16 +21,8 @@ if TYPE_CHECKING:
 
     from ...pipeline import Compiled
     from ...planning.job_plan import Plan
-    from ..input.source import Source
-    from ..session import Session
     from .play import Played
     from .scenario import Event, Task
-
-
-def explain_scenario(session: Session, source: Source, text: str) -> ScenarioAnswer:
-    """Return what happens to a job in a scenario. Nothing runs. Raises UsageError for a wrong scenario."""
-    _, compiled = compile_source(session, source, quiet=True)
-    return answered(compiled, text, session.user)
 
 
 def answered(compiled: Compiled, text: str, user: str) -> ScenarioAnswer:

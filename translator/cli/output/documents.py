@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from paislurm import JobPlacement, Plan, Verified
 
-from ...app.checking import CheckedFiles, CheckedJob, Converted
 from ...app.exit_meaning import ExitMeaning
 from ...app.jobs.cancelling import CancelledJob, CancelledJobs
 from ...app.jobs.logs.targets import LogFiles
@@ -14,10 +13,8 @@ from ...app.jobs.removing import Removal
 from ...app.jobs.updating import UpdatedJob, UpdatedJobs
 from ...app.json_documents import DIALECT, CommandError, json_schema
 from ...app.monitor_run import SlurmCalls, Worked
-from ...app.nodes import NodeList
 from ...app.rehearsal.resuming import Rehearsals
 from ...app.reports.gather import WrittenReport
-from ...app.scripts import ExplainedScript, Runtime, ScriptFile
 from ...app.sites.checked import CheckedJobs, CheckedProfile
 from ...app.sites.detecting import DetectedSite, SiteInForce
 from ...app.submit.forecast import LayoutStarts, StartEstimate
@@ -26,10 +23,14 @@ from ...app.submit.submission import EndedSubmission, SubmittedJob
 from ...app.submit.sweep import EndedSweep, SubmittedSweep
 from ...app.tasks.attaching import TaskCall
 from ...app.tasks.port_forwarding import PortForward
+from ...app.use_cases.compiler_uses import CheckedFiles, CheckedJob, Converted
+from ...app.use_cases.script_uses import Runtime, ScriptFile
+from ...app.use_cases.site_uses import NodeList
 from ...app.what_if.answer import ScenarioAnswer
 from ...view.jobs import Jobs, JobView
 from ...view.line import JobLine, Listing
 from ..shell.shells import ShellCompletion
+from .explained import ExplainedScript
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from paislurm import Origin
+
 from ...folded_names import ranges
 from ...plural import attempt_name
 from ...terminal_text import pairs_text
 
 if TYPE_CHECKING:
-    from paislurm import Origin
-
     from ...app.exit_meaning import Explanation
     from ...app.what_if.answer import ScenarioAnswer, ScenarioAttempt
 
 MAX_WIDTH = 70
 """Characters of a script's line that are shown."""
+
+
+class ExplainedScript(Struct, frozen=True, kw_only=True):
+    """The origins of the lines of a script."""
+
+    lines: tuple[Origin, ...]
+    """The lines of the script."""
 
 
 def origin_row(origin: Origin) -> tuple[str, str, str, str]:

@@ -38,7 +38,7 @@ def test_nodes_are_added_listed_and_removed(asked: Asked) -> None:
 def test_a_full_home_is_named(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     asked.sites.add_node("n7")
     full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
-    monkeypatch.setattr("paislurm.translator.app.nodes.add", full)
+    monkeypatch.setattr("paislurm.translator.state.bad_nodes.add", full)
     for change in (asked.sites.add_node, asked.sites.remove_node):
         change("n7").ends(4, "No space left on device\nhint: free space there", "error E510: cannot write /")
 

@@ -7,98 +7,32 @@ from typing import TYPE_CHECKING, Protocol
 from ....state.task_reports import read_peers
 from ....times import aware
 from ....view.task import TaskView
-from ...log_reading import Fetcher
 from ...task_facts import FEW_PAGES, may_have_pages, web_pages
-from ..refresh import refresh
-from ..waiting import MAX_INTERVAL, known_ends, wait_for_ends
 from .job_logs import JobLogs
 from .targets import bring_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ....state.job_folder import JobFolder
-    from ....view.jobs import JobView
     from ...session import Session
-    from ..waiting import Progress
     from .selection import LogSelection, Stream
     from .targets import Target
     from .task_log import Piece
 
 
-def _open(
+def open_logs(
     session: Session, jobs: Sequence[Target], selection: LogSelection, printer: Printer, *, follows: bool
 ) -> list[JobLogs]:
+    """Fetch the selected logs of jobs, and return them; `follows` as in JobLogs."""
     for job in jobs:
         bring_logs(session, job, selection)
-    total = count_tasks(jobs)
+    total = sum(len(job.tasks) for job in jobs)
     names = [job.folder.name.removeprefix(f"{session.user}~") if len(jobs) > 1 else "" for job in jobs]
     return [
         JobLogs(session, job.folder, job.known, selection, printer, follows=follows, name=name, total=total)
         for job, name in zip(jobs, names, strict=True)
     ]
-
-
-def count_tasks(jobs: Iterable[Target]) -> int:
-    """Return the number of selected tasks."""
-    return sum(len(job.tasks) for job in jobs)
-
-
-def show_once(session: Session, jobs: Sequence[Target], selection: LogSelection, printer: Printer) -> list[JobFolder]:
-    """Print existing output, and return the jobs without any."""
-    opened = _open(session, jobs, selection, printer, follows=False)
-    return [job.folder for job, logs in zip(jobs, opened, strict=True) if not logs.print_last()]
-
-
-def follow_jobs(
-    session: Session,
-    jobs: Sequence[Target],
-    selection: LogSelection,
-    printer: Printer,
-    *,
-    progress: Callable[[JobFolder], Progress | None] = lambda _: None,
-    max_age: float | None = None,
-) -> Iterator[JobView]:
-    """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_ends`.
-
-    `progress` returns a display of the progress.
-    """
-    opened = _open(session, jobs, selection, printer, follows=True)
-    fetchers = [Fetcher(session, job.folder, job.tasks) for job in jobs]
-    # For several jobs, only `status` shows the pages.
-    pages = [PageLines(session, job.folder) for job in jobs] if len(jobs) == 1 else []
-    for number, job in enumerate(jobs):
-
-        def print_new(first: int = number) -> bool:
-            # The wait itself fetches the logs of its job.
-            for fetcher in fetchers[first + 1 :]:
-                fetcher()
-            anything = [logs.print_new() for logs in opened[first:]]
-            for lines in pages:
-                lines.print_new()
-            return any(anything)
-
-        ends = wait_for_ends(
-            session,
-            [job.folder],
-            max_age=max_age,
-            shortest=MAX_INTERVAL,
-            between=print_new,
-            tasks=job.tasks,
-            progress=progress(job.folder),
-        )
-        [ended] = known_ends(ends)
-        opened[number].print_last()
-        yield ended
-
-
-def silence_text(session: Session, folder: JobFolder) -> str:
-    """Return why a job has no output."""
-    job_status = refresh(session, folder).job_status
-    if job_status.ended:
-        return f"no output; {folder.name} {job_status.state}: {job_status.reason}"
-    reason = f" ({job_status.reason})" if job_status.reason else ""
-    return f"no output yet: {folder.name} is {job_status.state}{reason}"
 
 
 class PageLines:

@@ -16,7 +16,7 @@ from ...log_reading import fetch, open_log, run_folder_with_logs, start_of_last_
 from .selection import Stream, attempt_logs, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from ....state.journal_records import JobRole
@@ -75,18 +75,6 @@ def batch_output(session: Session, job: Target, selection: LogSelection) -> Iter
         os.close(descriptor)
 
 
-def task_texts(session: Session, folder: JobFolder, selection: LogSelection) -> dict[str, str]:
-    r"""Return the output of an attempt by task, `worker-0`; "" without output.
-
-    Selected streams follow each other. Bytes that are not UTF-8 become `\xff`; nothing else is escaped.
-    """
-    [job] = targets([folder], selection)
-    bring_logs(session, job, selection)
-    logs = attempt_logs(session, job.folder, job.known, selection, selection.first_attempt(job.known)).logs
-    pieces = {log.label: b"".join(piece.data for piece in log.read()) for log in logs}
-    return {label: data.decode("utf-8", errors="backslashreplace") for label, data in pieces.items()}
-
-
 class LogFile(Struct, frozen=True, kw_only=True):
     """A log of a task."""
 
@@ -119,12 +107,8 @@ class LogFiles(Struct, frozen=True, kw_only=True):
     """The logs, by task."""
 
 
-def log_files(session: Session, jobs: Iterable[Target], selection: LogSelection) -> LogFiles:
-    """Return the selected logs of jobs; with `since`, only existing files."""
-    return LogFiles(files=tuple(file for job in jobs for file in _files(session, job, selection)))
-
-
-def _files(session: Session, job: Target, selection: LogSelection) -> Iterator[LogFile]:
+def files_of(session: Session, job: Target, selection: LogSelection) -> Iterator[LogFile]:
+    """Yield the selected logs of a job; with `since`, only existing files."""
     first = selection.first_attempt(job.known)
     last = job.known.attempt if selection.all_attempts else first
     for attempt in range(first, last + 1):

@@ -35,7 +35,7 @@ def command(session: Session, sources: Sequence[Source], *, as_json: bool) -> in
     FILE is a job file, or - for standard input. It is checked against the protocol and the site, and bash checks the
     syntax of each role's commands. For several files, the exit code is the highest.
     """
-    from ....app.checking import CheckedFiles
+    from ....app.use_cases.compiler_uses import CheckedFiles
 
     if len(sources) == 1:
         found = session.compiler.check_job(sources[0])

@@ -41,8 +41,7 @@ def command(session: Session, source: Source, *, scenario: str | None, as_json: 
     FILE is a job file, or - for standard input. CODE is an exit code, its name, the exit status of a command, a
     Slurm state, or an end as sacct, scontrol and seff print it (0:9, SIGKILL); a file of that name comes first.
     """
-    from ....app.scripts import ExplainedScript
-    from ...output.explained import exit_text, origin_row, scenario_text
+    from ...output.explained import ExplainedScript, exit_text, origin_row, scenario_text
     from ...output.tables import print_table
 
     if scenario is not None:

@@ -14,7 +14,7 @@ from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
     from ....app.input.source import Source
-    from ....app.rehearsal.faults import Fault
+    from ....app.rehearsal.provoking import Fault
     from ....app.session import Session
 
 WIDTH = 100

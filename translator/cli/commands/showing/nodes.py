@@ -10,8 +10,8 @@ from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json
 
 if TYPE_CHECKING:
-    from ....app.nodes import NodeList
     from ....app.session import Session
+    from ....app.use_cases.site_uses import NodeList
 
 
 @click.group(

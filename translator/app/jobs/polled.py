@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..failed_task import failure_of
 from ..job_view import job_line, job_views
-from .refresh import say_doubts, views_of
+from .refresh import say_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ...view.jobs import JobView
     from ...view.task import TaskView, Usage
     from ..session import Session
-    from .selecting import Selected
 
 
 class PolledJobs:
@@ -50,13 +49,3 @@ class PolledJobs:
     def say_doubts(self) -> None:
         """Send events about unknown states of jobs and read errors."""
         say_doubts(self._session, list(self._views.values()))
-
-
-def poll_jobs(session: Session, selected: Selected, *, cost: bool, usage: bool) -> PolledJobs:
-    """Poll jobs with one query for all; `cost` asks Slurm's accounting, `usage` sstat."""
-    from ..reports.gather import uses_of_jobs
-    from ..task_facts import usages_of_jobs
-
-    views = views_of(session, selected.folders)
-    uses = uses_of_jobs(session, views) if cost else ()
-    return PolledJobs(session, views, selected.groups, uses, usages_of_jobs(session, views) if usage else ())

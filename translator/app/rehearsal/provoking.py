@@ -89,10 +89,8 @@ def provoke(session: Session, compiled: Compiled, view: View, fault: Fault) -> s
         words = ["bash", "-c", shipped_text(_SCRIPT), fault, node, str(view.folder.path)]
         components = () if role.component is None else (role.component,)
         return _run(session, view, srun_beside(number_of(JobId(known.job_id)), [node], components, words))
-    task = f"{roles[0].name}-{roles[0].tasks[0].index}"
-    return _run(
-        session, view, call_of_task(session, view.folder.name, task, ["bash", "-c", shipped_text(_SCRIPT), fault]).argv
-    )
+    task, command = f"{roles[0].name}-{roles[0].tasks[0].index}", ["bash", "-c", shipped_text(_SCRIPT), fault]
+    return _run(session, view, call_of_task(session, view.folder, task, command)[0].argv)
 
 
 def _run(session: Session, view: View, argv: Sequence[str]) -> str:
