@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from paislurm.translator.app.checking import PlannedJob
 from paislurm.translator.app.json_documents import plain
-from paislurm.translator.app.scripts import ScriptFile
 from paislurm.translator.app.session import Event, Session
 from paislurm.translator.app.submit.submission import Submitted
 from paislurm.translator.app.submit.sweep import Sweep
+from paislurm.translator.app.use_cases.compiler_uses import PlannedJob
 from paislurm.translator.app.use_cases.run import JobRun
+from paislurm.translator.app.use_cases.script_uses import ScriptFile
 from paislurm.translator.errors import PaislurmError, diagnostic_text
 from paislurm.translator.view.jobs import JobView
 from tests.clock import clock

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from paislurm.translator.app.rehearsal.faults import TEXTS, Fault
+from paislurm.translator.app.rehearsal.provoking import TEXTS, Fault
 from paislurm.translator.app.rehearsal.resuming import Rehearsal, Rehearsals, Resuming
 from paislurm.translator.app.use_cases.job_uses import JobUses
 from paislurm.translator.cli.commands.running.rehearse import FAULTS
