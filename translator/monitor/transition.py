@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MAX_NODE_LIST = 4000
 
+_NOT_EXCLUDED = "no node can be left out, as far as the nodes of the partition are known"
+
 
 def transition(facts: View, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return the job's status, given its last attempt's, and new records."""
@@ -42,13 +44,11 @@ def transition(facts: View, job_status: JobStatus, *, completed: int) -> tuple[J
         retry = _retry(facts, job_status, ending, decision)
         kept = _not_excludable(known, retry)
         if kept and known.cancelled is None and _fails_again(known, retry, kept):
-            rule = f"{folded(kept)} failed the preflight again, and the partition has no other node for the job"
+            rule = f"{folded(kept)} failed the preflight again, and {_NOT_EXCLUDED}"
             job_status = JobStatus.end(code, reason("retries are over", end=job_status.why, rule=rule))
             return _recorded(_end(facts, job_status, completed))
         if kept:
-            retry = replace(
-                retry, retry_rule=f"{retry.retry_rule}; the partition has too few nodes to leave out {folded(kept)}"
-            )
+            retry = replace(retry, retry_rule=f"{retry.retry_rule}; {folded(kept)} stays: {_NOT_EXCLUDED}")
         if known.cancelled is None:
             return _due(retry, facts.now, ""), (retry,)
         job_status = JobStatus.end(STOPPED, _cancelled(known.cancelled.user, retry))
@@ -58,7 +58,7 @@ def transition(facts: View, job_status: JobStatus, *, completed: int) -> tuple[J
 
 
 def _not_excludable(known: History, retry: Retry) -> tuple[str, ...]:
-    """Return the bad nodes of an attempt that the next one cannot exclude, because the partition has too few others."""
+    """Return the bad nodes of an attempt that the next one cannot exclude: too few others are known."""
     excluded = replace(known, retries=(*known.retries, retry)).excluded_nodes(retry.happened_at)
     return tuple(node for node in retry.blamed_nodes if node not in excluded)
 

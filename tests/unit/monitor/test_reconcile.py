@@ -218,7 +218,7 @@ def test_a_bad_node_without_another_one_is_named_and_checked_twice(
     ended(backend)
     stepped(folder, backend, NOW)
     rule = folder.history().retries[0].retry_rule
-    assert ("; the partition has too few nodes to leave out n1" in rule) == (spare_nodes == 0)
+    assert ("; n1 stays: no node can be left out" in rule) == (spare_nodes == 0)
     folder.result(1).write_bytes(folder.result(0).read_bytes())
     ended(backend, "101")
     view = stepped(folder, backend, NOW)

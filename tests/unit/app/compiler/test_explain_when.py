@@ -196,7 +196,7 @@ attempt 1
   event   node of ps-0 is lost
   rule    a lost node ends its tasks and the attempt, whatever the completion policy says
   others  worker-[0-3],worker_3-[0-3] are stopped: TERM, and KILL after 20 s
-  retry   attempt 2 at once; transient: retried without using the budget, 1 of 10
+  retry   attempt 2 at once; transient: retried without using the budget, 1 of 10; the node of ps-0 stays: no node can be left out, as far as the nodes of the partition are known
 attempt 2
   event   TIMEOUT
   rule    the time limit ends the attempt
