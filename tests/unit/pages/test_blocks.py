@@ -31,6 +31,7 @@ NOT_RUN = {
     "docs/how-to/cluster/operations.md": 3,
     "docs/how-to/cluster/site-profile.md": 1,
     "docs/how-to/jobs/deepspeed.md": 1,
+    "docs/how-to/jobs/failures.md": 1,
     "docs/how-to/jobs/preflight.md": 1,
     "docs/how-to/jobs/ray.md": 2,
     "docs/how-to/jobs/rehearse.md": 1,
