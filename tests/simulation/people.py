@@ -29,6 +29,7 @@ from .syscalls import ROOT, SITE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from paislurm.translator.monitor.facts import View
     from paislurm.translator.pipeline import Compiled
 
     from .slurm import Slurm
@@ -81,6 +82,11 @@ def _compiled(name: str) -> Compiled:
     short = head.decode().replace(digest, sha256(RUNTIME).hexdigest()) + RUNTIME.decode()
     compiled.__dict__["script"] = short
     return compiled
+
+
+def _tag(view: View) -> str:
+    """Return the tag of the last attempt, or of the first one of a job that waits."""
+    return view.history.tag or view.history.first_tag
 
 
 class People:
@@ -155,9 +161,9 @@ class People:
         for each in done:
             self.world.tell(f"is told: {each.message}")
             if each.view.job_status.ended:
-                self.ended[each.view.history.tag] = each.view.job_status.state
+                self.ended[_tag(each.view)] = each.view.job_status.state
             if not each.had_ended:
-                self.cancelled.append(Told(each.view.history.tag, "", self.world.now))
+                self.cancelled.append(Told(_tag(each.view), "", self.world.now))
                 self.witness.must_have_written((Cancelled, Ended), f"told: {each.message}")
                 if not each.view.job_status.ended and each.view.history.cancelled is None:
                     self.witness.breaks(f"no record prevents the next attempt, and the user was told: {each.message}")
@@ -170,7 +176,7 @@ class People:
     def status(self, name: str) -> None:
         session, ended = self.session(), {**self.ended}
         for view in views_of(session, [session.store.find(name, user=session.user)]):
-            tag, state = view.history.tag, view.job_status.state
+            tag, state = _tag(view), view.job_status.state
             self.world.tell(f"sees: {view.folder.name} {state} {view.job_status.reason}")
             before = ended.get(tag)
             if before is not None and (not view.job_status.ended or state != before):
