@@ -94,7 +94,7 @@ RECIPES = (
     ),
     Recipe(
         "A key of protocol v2",
-        ("tests/unit/test_docs.py",),
+        ("tests/unit/test_docs.py", "tests/unit/pages/test_job_files.py"),
         ("PSL_SHELL_OPTIONS[0]='-u -o pipefail'",),
         job=JOB.replace('["true"]', '["true"]\n    errexit: false'),
     ),
@@ -120,7 +120,7 @@ RECIPES = (
     Recipe(
         "A fact about a job",
         ("tests/unit/api", "tests/unit/cli/test_one_document.py"),
-        ("parameter count  ", "parameter_count: 0", "The number of parameters of the job file."),
+        ("role count       1", "role_count: 1", "The number of task roles."),
         pages=("tests/frozen/shown/succeeded.txt", "docs/reference/json.md"),
     ),
 )
