@@ -66,23 +66,18 @@ def job_failure(
     a full job folder, or is "".
     """
     table, job_code = view.table, code
-    task, ended, retry = first.task if first else None, view.history.ended, view.history.retry
-    reason, end = view.job_status.reason, ended.ended_at if ended else None
-    if retry is not None and not view.job_status.ended:
-        reason, end = retry.reason, retry.ended_at
+    task = first.task if first else None
+    reason, end = _last_end(view)
     has_failed = task is not None and task.state == "FAILED"
     code = task.exit_code if task is not None and has_failed and task.exit_code is not None else code
     row = table.describe(code)
     status = task.exit_status if task is not None and has_failed else None
     kind = BATCH if task is None and code == UNEXPLAINED else row.type
-    printed = last_lines if stream in OF_COMMANDS else ()
-    if words and not any(line.endswith(words) for line in printed[-LINES:]):
-        printed = (*printed, words)
-    place = command.workdir if command else ""
-    lines = printed if task is not None else last_lines
-    said = advice(code, status, kind=kind, last_lines=lines, workdir=place).of_job(view.history.job_id)
+    printed = _printed(last_lines if stream in OF_COMMANDS else (), words)
+    heard = printed if task is not None else last_lines
+    said = advice(code, status, kind=kind, last_lines=heard, workdir=command.workdir if command else "").of_job(view.history.job_id)
     said = said.with_memory(memory_mib) if code == OUT_OF_MEMORY else said
-    if chose_its_status(code, status) and (not last_lines or (stream == "stdout" and not error_line(last_lines))):
+    if chose_its_status(code, status) and _is_silent(last_lines, stream):
         said = said.of_silence()
     own = words.removeprefix(_ERROR) if words.startswith(_ERROR) else ""
     return JobFailure(
@@ -112,6 +107,23 @@ def job_failure(
         stream=stream,
         last_lines=last_lines,
     )
+
+
+def _last_end(view: View) -> tuple[str, int | None]:
+    """Return why and when the last attempt ended."""
+    ended, retry = view.history.ended, view.history.retry
+    if retry is not None and not view.job_status.ended:
+        return retry.reason, retry.ended_at
+    return view.job_status.reason, ended.ended_at if ended else None
+
+
+def _is_silent(lines: tuple[str, ...], stream: LogStream) -> bool:
+    return not lines or (stream == "stdout" and not error_line(lines))
+
+
+def _printed(lines: tuple[str, ...], words: str) -> tuple[str, ...]:
+    """Return the last lines of a command, and the words that tell the cause if these lines lack them."""
+    return (*lines, words) if words and not any(line.endswith(words) for line in lines[-LINES:]) else lines
 
 
 _ERROR = "paislurm: error: "

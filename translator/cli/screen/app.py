@@ -65,9 +65,7 @@ def watch_once(session: Session, names: Sequence[str]) -> World:
     if world.jobs or world.job is not None:
         width, height = get_terminal_size()
         brush = Brush(width, UNICODE if console.encoding.startswith("utf") else ASCII)
-        lines = page(
-            session, world, state, brush, max(height - 1, len(world.jobs) + HEAD_LINES + DETAIL_LINES), session.now()
-        )
+        lines = page(session, world, state, brush, max(height - 1, len(world.jobs) + HEAD_LINES + DETAIL_LINES))
         console.print(Text("\n").join(lines), soft_wrap=True)
     return world
 
@@ -138,9 +136,7 @@ class _App:
             self._console.size = ConsoleDimensions(*os.get_terminal_size(sys.stdout.fileno()))
             width, height = self._console.size
             unicode = self._console.encoding.startswith("utf")
-            lines = frame(
-                self._session, self.watcher.world, self._state, width, height, self._session.now(), unicode=unicode
-            )
+            lines = frame(self._session, self.watcher.world, self._state, width, height, unicode=unicode)
             if lines != shown:
                 shown = lines
                 live.update(Text("\n").join(lines), refresh=True)

@@ -48,18 +48,16 @@ def sight_of(world: World, state: State, width: int, height: int) -> Sight:
     )  # fmt: skip
 
 
-def frame(
-    session: Session, world: World, state: State, width: int, height: int, now: int, *, unicode: bool = True
-) -> list[Text]:
+def frame(session: Session, world: World, state: State, width: int, height: int, *, unicode: bool = True) -> list[Text]:
     """Return the lines of the screen, `height` of them."""
     brush, height = Brush(width, UNICODE if unicode else ASCII), max(height, MIN_HEIGHT)
     foot = _footer(session, world, state, brush)
     room = height - len(foot)
-    lines = page(session, world, state, brush, room, now)[:room]
+    lines = page(session, world, state, brush, room)[:room]
     return [*lines, *([Text("", end="")] * (room - len(lines))), *foot]
 
 
-def page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+def page(session: Session, world: World, state: State, brush: Brush, height: int) -> list[Text]:
     """Return the lines of the current page, without the footer."""
     if state.question == "help":
         marks = ", ".join(f"{mark} {state.lower()}" for state, mark in MARKS.items())
@@ -73,10 +71,10 @@ def page(session: Session, world: World, state: State, brush: Brush, height: int
         if not rows:
             return [brush.line("no matching job")]
         chosen = chosen_job(state, [row.name for row in rows])
-        return [brush.line(*totals(jobs)), *job_rows(session, rows, world.notes, chosen, brush, height, now)]
+        return [brush.line(*totals(jobs)), *job_rows(session, rows, world.notes, chosen, brush, height)]
     if world.job is not None and world.job.name != state.job:
         return [brush.line(f"loading {short_name(session, state.job)} ...")]
-    return job_page(session, world, state, brush, height, now)
+    return job_page(session, world, state, brush, height)
 
 
 def _footer(session: Session, world: World, state: State, brush: Brush) -> list[Text]:

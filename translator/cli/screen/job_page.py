@@ -29,13 +29,13 @@ MIN_LOG = 6
 """The least number of lines for a log, with the rule above them."""
 
 
-def job_page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+def job_page(session: Session, world: World, state: State, brush: Brush, height: int) -> list[Text]:
     """Return the lines of the page of the open job."""
     job = world.job
     if job is None:
         return [brush.line(f"loading {short_name(session, state.job)} ...")]
     chosen = find(job.tasks, state.task)
-    lines = _head(session, job, world, brush, now)
+    lines = _head(session, job, world, brush)
     if chosen is None:
         return [*lines, *brush.paragraph(job.reason or "", 3)]
     lines.append(brush.line(*counts_pieces(counts_of(job.tasks))))
@@ -46,7 +46,8 @@ def job_page(session: Session, world: World, state: State, brush: Brush, height:
     return lines + _log(world.tail, chosen, state, brush, height - len(lines))
 
 
-def _head(session: Session, job: JobView, world: World, brush: Brush, now: int) -> list[Text]:
+def _head(session: Session, job: JobView, world: World, brush: Brush) -> list[Text]:
+    now = session.now()
     begun, seconds = job.begun_at, job.elapsed(now)
     about = [f"job {job.job_id}" if job.job_id else "", attempt_name(job.attempt) if job.attempt else ""]
     about.append(f"submitted {age(now - begun)} ago" if begun else "")

@@ -43,7 +43,6 @@ def job_rows(
     chosen: str,
     brush: Brush,
     height: int,
-    now: int,
 ) -> list[Text]:
     """Return the lines below the number of jobs: their rows, and details of the chosen one."""
     place = next((k for k, row in enumerate(rows) if row.name == chosen), 0)
@@ -52,7 +51,7 @@ def job_rows(
     columns = _columns(_name_width(session, rows, brush.width), brush.width)
     lines = [
         brush.columns([(title if title != "JOB" else "  JOB", size, "") for title, size in columns], style="bold"),
-        *(_row(session, rows[k], _note(rows[k], notes), columns, brush, now, chosen=k == place) for k in shown),
+        *(_row(session, rows[k], _note(rows[k], notes), columns, brush, chosen=k == place) for k in shown),
     ]
     hidden = [row for k, row in enumerate(rows) if k not in shown]
     if hidden:
@@ -110,13 +109,12 @@ def _row(
     why: Note,
     columns: Sequence[tuple[str, int]],
     brush: Brush,
-    now: int,
     *,
     chosen: bool,
 ) -> Text:
     style = state_style("FAILED" if why.is_stall else job.state)
     done = job.task_count if job.completed is None and job.state == "SUCCEEDED" else job.completed or 0
-    begun = job.begun_at
+    begun, now = job.begun_at, session.now()
     ran = elapsed_text(job.elapsed(now))
     texts: dict[str, Piece] = {
         "JOB": (

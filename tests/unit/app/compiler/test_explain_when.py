@@ -188,15 +188,18 @@ def test_the_words_of_protocol_v1_are_its_own() -> None:
     assert found.retry_rule == "none: retryCount is 0"
 
 
+STAYS = "; the node of ps-0 stays: no node can be left out, as far as the nodes of the partition are known"
+
+
 def test_the_answer_as_text() -> None:
     assert (
         scenario_text(answer("node of ps-0 is lost, TIMEOUT, cancelled"))
-        == """\
+        == f"""\
 attempt 1
   event   node of ps-0 is lost
   rule    a lost node ends its tasks and the attempt, whatever the completion policy says
   others  worker-[0-3],worker_3-[0-3] are stopped: TERM, and KILL after 20 s
-  retry   attempt 2 at once; transient: retried without using the budget, 1 of 10; the node of ps-0 stays: no node can be left out, as far as the nodes of the partition are known
+  retry   attempt 2 at once; transient: retried without using the budget, 1 of 10{STAYS}
 attempt 2
   event   TIMEOUT
   rule    the time limit ends the attempt

@@ -25,7 +25,7 @@ HOSTILE = "a\x1b[2Jb\nc\x07"
 
 
 def shown(world: World, state: State, width: int = 80, height: int = 24, **options: bool) -> list[str]:
-    lines = frame(Session(), world, state, width, height, NOW, **options)
+    lines = frame(Session(clock=lambda: NOW), world, state, width, height, **options)
     assert (len(lines), max(text.cell_len for text in lines) <= width) == (height, True)
     return [text.plain.rstrip() for text in lines]
 
@@ -211,7 +211,7 @@ def test_the_selected_task_is_visible_without_colours(monkeypatch: pytest.Monkey
     monkeypatch.setenv("NO_COLOR", "1")
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=80, color_system="standard")
-    console.print(Text("\n").join(frame(Session(), training(), State(page="job", job=JOB), 80, 24, NOW)))
+    console.print(Text("\n").join(frame(Session(clock=lambda: NOW), training(), State(page="job", job=JOB), 80, 24)))
     assert [code in written.getvalue() for code in ("\x1b[1;7mX\x1b[0m", "\x1b[31m")] == [True, False]
 
 

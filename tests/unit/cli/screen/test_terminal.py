@@ -101,7 +101,7 @@ def test_a_signal_restores_the_terminal(started: Start, folder: JobFolder, sent:
 
 def test_a_failed_job_is_shown_and_stays_on_the_terminal_after_quit(started: Start) -> None:
     terminal = started("old")
-    terminal.expect(r"FAILED \(exit code 255")
+    terminal.expect(r"FAILED \(the command failed; code 255")
     terminal.resize(50, 160)
     for seen, typed in (("a task failed", "c"), ("it has already ended", "q")):
         terminal.expect(seen)
