@@ -146,7 +146,7 @@ class People:
 
     def sweep(self, stop_after: str) -> None:
         """Submit the jobs of a sweep, which all wait for their places."""
-        session, pace = self.session(), Pace(at_once=AT_ONCE, stop_after=int(stop_after))
+        session, pace = self.session(), Pace(most_at_once=AT_ONCE, stop_after=int(stop_after))
         source = Source(file="job.yaml", submit_folder="/tmp")
         for number in range(MEMBERS):
             name = f"{GROUP}{number}"

@@ -171,12 +171,12 @@ class Witness:
     def takes_job(self, submission: Submission, living: Sequence[Submission]) -> None:
         """Check, when Slurm takes a job of a paced sweep, that no more of its jobs than allowed are there."""
         known = self._history(submission.folder)
-        if known is None or known.pace is None or not known.pace.at_once:
+        if known is None or known.pace is None or not known.pace.most_at_once:
             return
         others = {each.folder for each in living} | {submission.folder}
         there = [path.name for path in others if (other := self._history(path)) is not None and other.ended is None]
         names = sorted(name for name in there if f"~{known.group}" in name)
-        if len(names) > known.pace.at_once:
+        if len(names) > known.pace.most_at_once:
             self.breaks(f"{len(names)} jobs of the sweep are at Slurm: {', '.join(names)}")
 
     def _history(self, folder: Path) -> History | None:

@@ -67,8 +67,8 @@ def _why_it_waits(known: History, jobs: str) -> Reason:
     held = held_text(known)
     if jobs or known.pace is None:
         return reason("it waits for jobs" if jobs else "its dependencies are fulfilled", jobs=jobs, held=held)
-    most, label = counted(known.pace.at_once, "job"), known.backend_label
-    kind = "it waits for a place in its group" if known.pace.at_once else "it waits for a place in the queue"
+    most, label = counted(known.pace.most_at_once, "job"), known.backend_label
+    kind = "it waits for a place in its group" if known.pace.most_at_once else "it waits for a place in the queue"
     return reason(kind, most=most, group=known.group, label=label, held=held)
 
 

@@ -68,14 +68,14 @@ def job_failure(
     table, job_code = view.table, code
     task = first.task if first else None
     reason, end = _last_end(view)
-    has_failed = task is not None and task.state == "FAILED"
-    code = task.exit_code if task is not None and has_failed and task.exit_code is not None else code
-    row = table.describe(code)
-    status = task.exit_status if task is not None and has_failed else None
+    failed = task if task is not None and task.state == "FAILED" else None
+    code = failed.exit_code if failed and failed.exit_code is not None else code
+    row, status = table.describe(code), failed.exit_status if failed else None
     kind = BATCH if task is None and code == UNEXPLAINED else row.type
     printed = _printed(last_lines if stream in OF_COMMANDS else (), words)
     heard = printed if task is not None else last_lines
-    said = advice(code, status, kind=kind, last_lines=heard, workdir=command.workdir if command else "").of_job(view.history.job_id)
+    place = command.workdir if command else ""
+    said = advice(code, status, kind=kind, last_lines=heard, workdir=place).of_job(view.history.job_id)
     said = said.with_memory(memory_mib) if code == OUT_OF_MEMORY else said
     if chose_its_status(code, status) and _is_silent(last_lines, stream):
         said = said.of_silence()

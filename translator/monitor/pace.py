@@ -66,7 +66,7 @@ class Paces:
         known = view.history
         if known.pace is None or known.attempt or known.job_id or known.ended is not None:
             return view
-        group, name, most = self._group(known), view.folder.name, known.pace.at_once
+        group, name, most = self._group(known), view.folder.name, known.pace.most_at_once
         if known.pace.stop_after and (not known.tag or known.refused is not None):
             codes: dict[int | None, list[Ended]] = {}
             for end in group.failed.values():

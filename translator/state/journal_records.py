@@ -87,7 +87,7 @@ class Dependency(Struct, frozen=True, kw_only=True):
 class Pace(Struct, frozen=True, kw_only=True):
     """How a job that waits here is submitted beside the other jobs of its group."""
 
-    at_once: Count = 0
+    most_at_once: Count = 0
     """How many jobs of the group are at the backend at a time; 0: as many as it accepts."""
     stop_after: Count = 0
     """After how many failures of the group with the same exit code the job is not submitted any more; 0: never."""

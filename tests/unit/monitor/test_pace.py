@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from paislurm.translator.monitor.facts import View
     from paislurm.translator.state.job_folder import JobFolder
 
-TWO = Pace(at_once=2)
+TWO = Pace(most_at_once=2)
 
 
 class Full(FakeBackend):
@@ -106,7 +106,7 @@ def test_a_retried_job_keeps_its_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", range(3))
 def test_an_interrupted_submit_keeps_its_place_and_goes_first(tmp_path: Path, number: int) -> None:
     """As after kill -9 between an intent and sbatch: nobody else gets the place, whatever the order of the jobs."""
-    folders, backend = [member(tmp_path, each, pace=Pace(at_once=1)) for each in range(3)], FakeBackend()
+    folders, backend = [member(tmp_path, each, pace=Pace(most_at_once=1)) for each in range(3)], FakeBackend()
     append(folders[number].journal, Intent(happened_at=NOW, attempt=0, tag=f"paislurm-m{number}"))
     for now in (NOW, NOW + SETTLED_SECONDS + 1):
         step(tmp_path, backend, now)
@@ -115,7 +115,7 @@ def test_an_interrupted_submit_keeps_its_place_and_goes_first(tmp_path: Path, nu
 
 def test_late_intents_beyond_the_pace_neither_exceed_it_nor_block_each_other(tmp_path: Path) -> None:
     """A process that stood still wrote them after another one had taken over."""
-    folders, backend = [member(tmp_path, each, pace=Pace(at_once=1)) for each in range(3)], FakeBackend()
+    folders, backend = [member(tmp_path, each, pace=Pace(most_at_once=1)) for each in range(3)], FakeBackend()
     for folder in folders:
         append(folder.journal, Intent(happened_at=NOW, attempt=0, tag=f"paislurm-{folder.name.partition('~')[2]}"))
     now = NOW + SETTLED_SECONDS + 1
@@ -171,7 +171,7 @@ def _submitted(name: str) -> Submitted:
 
 
 def test_failures_of_one_cause_stop_the_group(tmp_path: Path) -> None:
-    pace, backend = Pace(at_once=1, stop_after=2), FakeBackend()
+    pace, backend = Pace(most_at_once=1, stop_after=2), FakeBackend()
     folders = [member(tmp_path, number, pace=pace) for number in range(3)]
     failed(tmp_path, "early", happened_at=NOW - 60)
     failed(tmp_path, "other", exit_code=-1200)
@@ -190,7 +190,7 @@ def test_failures_of_one_cause_stop_the_group(tmp_path: Path) -> None:
 
 
 def test_a_job_that_slurm_has_refused_stops_with_its_group(tmp_path: Path) -> None:
-    folder, backend = member(tmp_path, 0, pace=Pace(at_once=1, stop_after=1)), Full()
+    folder, backend = member(tmp_path, 0, pace=Pace(most_at_once=1, stop_after=1)), Full()
     step(tmp_path, backend)
     assert folder.history().refused is not None
     failed(tmp_path, "other")
@@ -199,7 +199,7 @@ def test_a_job_that_slurm_has_refused_stops_with_its_group(tmp_path: Path) -> No
 
 
 def test_a_cancelled_job_that_waits_is_not_submitted_and_takes_no_place(tmp_path: Path) -> None:
-    folders, backend = [member(tmp_path, number, pace=Pace(at_once=1)) for number in range(2)], FakeBackend()
+    folders, backend = [member(tmp_path, number, pace=Pace(most_at_once=1)) for number in range(2)], FakeBackend()
     append(folders[0].journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
     step(tmp_path, backend)
     assert sent(backend) == ["m1"]
@@ -207,7 +207,7 @@ def test_a_cancelled_job_that_waits_is_not_submitted_and_takes_no_place(tmp_path
 
 
 def test_the_loop_submits_the_next_job_soon_after_an_end_without_a_poll(tmp_path: Path) -> None:
-    folders, backend = [member(tmp_path, number, pace=Pace(at_once=1)) for number in range(3)], FakeBackend()
+    folders, backend = [member(tmp_path, number, pace=Pace(most_at_once=1)) for number in range(3)], FakeBackend()
     seconds = 0.0
 
     def sleep(pause: float) -> None:

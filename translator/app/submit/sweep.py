@@ -152,13 +152,13 @@ def _submit(
     if dry_run:
         return [described(session, job, place.folder) for job, place in group.missing]
     # A paced group whose jobs live gets no other job but by the monitor, who counts them.
-    members = session.store.members(session.user, group.name) if pace.at_once else ()
+    members = session.store.members(session.user, group.name) if pace.most_at_once else ()
     waits = any(known.ended is None for _, known in members)
     try:
         for job, place in group.missing:
             done.append(_taken(session, _paced(job, pace), place, pace, waits=waits))
             say(done[-1])
-            waits = waits or bool(pace.at_once) or done[-1].job_id == ""
+            waits = waits or bool(pace.most_at_once) or done[-1].job_id == ""
         if any(each.job_id == "" for each in done):
             with suppress(OSError):
                 refresh_all(session, [open_job(each.folder) for each in done])
@@ -182,7 +182,7 @@ def _submit(
 def _paced(job: Prepared, pace: Pace) -> Prepared:
     """Return a job whose script calls the monitor after any end, where the site has no other monitor."""
     plan = job.compiled.plan
-    if not (pace.at_once and plan.retry_policy.monitor_after):
+    if not (pace.most_at_once and plan.retry_policy.monitor_after):
         return job
     retry_policy = replace(plan.retry_policy, monitor_after="end")
     return replace(job, compiled=replace(job.compiled, plan=replace(plan, retry_policy=retry_policy)))

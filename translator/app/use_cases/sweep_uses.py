@@ -53,7 +53,7 @@ class SweepUses(UseCases):
             source_of(file, options),
             values,
             failed=failed,
-            pace=Pace(at_once=at_once, stop_after=stop_after),
+            pace=Pace(most_at_once=at_once, stop_after=stop_after),
             dry_run=dry_run,
             after=jobs_before(self._session, [self._word(job) for job in after]),
             yes=many,

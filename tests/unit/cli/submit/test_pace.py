@@ -67,7 +67,7 @@ def test_two_at_once_are_submitted_and_the_others_wait_here(
     assert "group train: 4 jobs submitted, 3 of them wait here\n" in said.err
     assert ids(run) == ["101", "102", None, None]
     third = JobFolder(path=surroundings / f"{ME}~train-seed3")
-    assert (third.history().pace, (third.path / ENVIRONMENT).exists()) == (Pace(at_once=2), True)
+    assert (third.history().pace, (third.path / ENVIRONMENT).exists()) == (Pace(most_at_once=2), True)
     end(surroundings, slurm, 2)
     assert run("status", "train-seed4").code == 0
     assert ids(run) == ["101", "102", "103", None], "who shows a job that waits lets the others go first"
