@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from paislurm.translator.app.jobs.logs.job_logs import JobLogs
+from paislurm.translator.app.jobs.logs.following import JobLogs
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS
 from paislurm.translator.app.session import Session
 from paislurm.translator.state.job_folder import JobFolder
@@ -32,7 +32,7 @@ LOOKS = 120
 PRINTING = 50
 """So many tasks print between two looks."""
 ROLE = JobRole(name="worker", folder="0-worker", instances=TASKS)
-CLOCK = "paislurm.translator.app.jobs.logs.job_logs.time.monotonic"
+CLOCK = "paislurm.translator.app.jobs.logs.following.time.monotonic"
 
 
 class _Counted:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.children import child
 from tests.cluster.instance import ALICE
 from tests.cluster.jobs import role
 from tests.contract.limits import administer, limits
@@ -58,15 +59,14 @@ def test_a_paced_sweep_survives_the_deaths_of_its_monitors(site: Site, folder: P
     most = [len(at_slurm(job))]
     monitor = site.command(["paislurm", "monitor"], cwd=folder, env=job.env)
     for life in LIVES:
-        with subprocess.Popen(monitor, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        with child(monitor, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             until = time.monotonic() + life
             while time.monotonic() < until:
                 most.append(len(at_slurm(job)))
-            process.kill()
         for lock in (job.home / "monitor").glob("lock*"):
             # A minute later nobody has heard of its owner.
             os.utime(lock, (time.time() - 300, time.time() - 300))
-    with subprocess.Popen(monitor, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with child(monitor, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + LONGEST
         while process.poll() is None and time.monotonic() < until:
             most.append(len(at_slurm(job)))

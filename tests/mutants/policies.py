@@ -29,7 +29,7 @@ POLICIES = (
         ("tests/unit/state/test_address.py", "-k", "undone"),
     ),
     Mutant(
-        "a submit that stalled takes the path of a removed job", "translator/state/publish.py",
+        "a submit that stalled takes the path of a removed job", "translator/state/address.py",
         "            if last > address.number or removed >= address.number:\n",
         "            if last > address.number:\n",
         ("tests/unit/state/test_address.py", "-k", "stalls"),

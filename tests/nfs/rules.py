@@ -21,8 +21,8 @@ from paislurm.translator.files.lock import Lock
 from paislurm.translator.files.names import JOURNAL
 from paislurm.translator.files.private import remove_tree
 from paislurm.translator.files.shared_files import SharedFiles
+from paislurm.translator.state.address import publish, stage
 from paislurm.translator.state.job_folder import Store
-from paislurm.translator.state.publish import publish, stage
 from tests.cluster.cluster import Cluster
 from tests.cluster.hosts import enter
 from tests.cluster.instance import LOGIN, default_instance

@@ -20,10 +20,10 @@ from ..monitor.notify import NotificationSender
 from ..monitor.polling.call_log import MONITOR, Call
 from ..terminal_text import one_line
 from ..times import format_time
-from .jobs.housekeeping import tidy_up
 from .jobs.job_sites import JobSites, note_monitor_run
 from .jobs.polling import MAX_AGE, ahead, poll_at_most_every, take_step
 from .jobs.refresh import dependencies, everything, monitor_lock
+from .jobs.removing import tidy_up
 from .session import own_call
 from .sites.find import find_site
 from .submit.background import rotate_log

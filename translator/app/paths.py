@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError, UsageError, nearest
-from ..files.private import write_durably
-from ..files.trust import OTHERS_WRITE, TRUSTED, owner_name, replaceable
+from ..files.private import OTHERS_WRITE, TRUSTED, owner_name, replaceable, write_durably
 from ..rendering.shell import quote
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 # replaceable PATH: succeed if others could replace what an absolute path names, and print why: the
 # first folder or link on the way that belongs to another user than this one and root, or a folder
 # that others can write to without the sticky bit, with which only owners can remove its entries.
-# The path itself may be missing. The same rule: translator/files/trust.py.
+# The path itself may be missing. The same rule: translator/files/private.py.
 replaceable() {
   local rest=$1 at='' part target owner name mode path links=0 checked=0
   local -a way=(/)

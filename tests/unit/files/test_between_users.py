@@ -14,8 +14,7 @@ import pytest
 from paislurm.backends.ssh.openssh import _fault
 from paislurm.translator.app.paths import write_output
 from paislurm.translator.app.sites.detecting import write_profile
-from paislurm.translator.files.private import write_durably
-from paislurm.translator.files.trust import OTHERS_WRITE
+from paislurm.translator.files.private import OTHERS_WRITE, write_durably
 
 from ..cli.running import JOB, SITE, job_file
 

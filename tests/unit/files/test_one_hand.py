@@ -41,7 +41,7 @@ EXCEPTIONS = {
     "translator/app/sites/ask.py": "a file that nobody reads: a node looks for its name",
     "translator/state/ended_jobs.py": "asks the file server for a time by opening, and reads nothing",
     "translator/state/kept_script.py": "unpacks an open file",
-    "translator/state/publish.py": "makes folders in a new private one",
+    "translator/state/address.py": "makes folders in a new private one",
     "translator/state/folder_removal.py": "removes whole job folders",
 }
 

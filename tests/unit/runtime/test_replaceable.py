@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paislurm.translator.files.trust import replaceable
+from paislurm.translator.files.private import replaceable
 from tests.cluster.instance import GROUP
 
 from .test_another_user import ALICE, BOB, run_as_alice, shared

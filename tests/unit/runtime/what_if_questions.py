@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import paislurm
-from paislurm.translator.app.what_if.answer import ScenarioAttempt
 from paislurm.translator.app.what_if.attempt_model import GAP
 from paislurm.translator.app.what_if.completion_model import RoleModel
 from paislurm.translator.app.what_if.outcome import answered, events_of, setting_of
 from paislurm.translator.app.what_if.play import Played, play
+from paislurm.translator.app.what_if.rule_text import ScenarioAttempt
 from paislurm.translator.errors import UsageError
 
 from ..protocol.jobs import JOB, ROLE

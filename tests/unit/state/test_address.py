@@ -10,10 +10,9 @@ import pytest
 
 from paislurm.translator.app.submit import new_folder
 from paislurm.translator.app.submit.new_folder import STALLED_SECONDS, undo
-from paislurm.translator.state.address import Address, keep_number, newest, parse
+from paislurm.translator.state.address import Address, keep_number, newest, parse, publish, stage
 from paislurm.translator.state.folder_removal import hide
 from paislurm.translator.state.job_folder import JobFolder, Store
-from paislurm.translator.state.publish import publish, stage
 
 from ..monitor.jobs import CREATED, INTENT, job_folder
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from paislurm.translator.errors import FolderError, NotFoundError
 from paislurm.translator.files.private import write_durably
-from paislurm.translator.state import publish as publishing
+from paislurm.translator.state import address
+from paislurm.translator.state.address import publish, stage
 from paislurm.translator.state.job_folder import JobFolder, Store
-from paislurm.translator.state.publish import publish, stage
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
 
@@ -90,7 +90,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     def fails(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(publishing.os, "fsync", fails)
+    monkeypatch.setattr(address.os, "fsync", fails)
     with pytest.raises(OSError, match="No space left"):
         write_durably(target, b"new")
     assert target.read_bytes() == b"old"

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import LOCAL
 
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
-from ...files.private import make_private
-from ...files.trust import is_private, replaceable
+from ...files.private import is_private, make_private, replaceable
 from .source import STDIN, Source
 
 if TYPE_CHECKING:

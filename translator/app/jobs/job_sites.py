@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import FolderError, PaislurmError
-from ...files.private import remove
-from ...files.trust import writable_by_others
+from ...files.private import remove, writable_by_others
 from ...monitor.job_site import JobSite
 from ...state.monitor_runs import FILE, MonitorRun, add, monitor_runs, overdue
 from ...times import duration_text

@@ -1,4 +1,4 @@
-"""Poll jobs for commands that show them. If no monitor runs, the command first does a monitor's work."""
+"""Poll jobs for commands that show them: lines at once, the rest when shown. Without a monitor, do its work first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...files.lock import Lock
+from ...files.private import is_private
 from ...files.shared_files import SharedFiles
-from ...files.trust import is_private
 from ...monitor.after import awaited
 from ...monitor.job_files import questions, read_files
 from ...monitor.job_site import with_problem
@@ -26,17 +26,23 @@ from ...state.job_folder import JobFolder
 from ...state.journal_records import Ended, Retry
 from ...state.tidy import is_tidy, tidy
 from ...view.reasons import reason
+from ..failed_task import failure_of
+from ..job_view import job_line, job_views
 from .job_sites import JobSites, missing_profile, warn_of_overdue_monitor
 from .polling import BY_A_PERSON, new_shared_result, poll_at_most_every, when_room
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from paislurm.backends.base import JobId
 
     from ...monitor.facts import View
     from ...monitor.polling.shared_results import Ask
+    from ...view.cost import AttemptUse
+    from ...view.failure import JobFailure
+    from ...view.jobs import JobView
     from ...view.states import State
+    from ...view.task import TaskView, Usage
     from ..session import Session
 
 
@@ -235,3 +241,35 @@ def ledger(session: Session) -> Ledger:
         return bad_nodes(session.store.home, known.cluster) if known.retry_policy.avoid_most else ()
 
     return Ledger(read=read, add=blame)
+
+
+class PolledJobs:
+    """Polled jobs, the `groups` that selected some of them, and what was measured. Logs are read for shown jobs."""
+
+    def __init__(
+        self,
+        session: Session,
+        views: Sequence[View],
+        groups: Mapping[str, Sequence[str]],
+        uses: Sequence[Sequence[AttemptUse]],
+        usages: Sequence[tuple[Usage, ...]],
+    ) -> None:
+        self._session, self._views = session, {view.folder.name: view for view in views}
+        self.groups, self.uses, self.usages = groups, uses, usages
+        self.lines = [job_line(view) for view in views]
+
+    def with_tasks(self, chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]]) -> PolledJobs:
+        """Return the jobs that have chosen tasks, without groups and measurements."""
+        return PolledJobs(self._session, [view for view in self._views.values() if chosen(view.tasks)], {}, (), ())
+
+    def jobs(self, chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]] = lambda tasks: tasks) -> list[JobView]:
+        """Return how the jobs stand, with their chosen tasks."""
+        return job_views(self._session, self._views.values(), self.uses, self.usages, chosen)
+
+    def failure_of(self, name: str) -> JobFailure | None:
+        """Return why a job failed, without the failed command; None if it has not failed."""
+        return failure_of(self._session, self._views[name], locates=False)
+
+    def say_doubts(self) -> None:
+        """Send events about unknown states of jobs and read errors."""
+        say_doubts(self._session, list(self._views.values()))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
-from ...files.trust import writable_by_others
+from ...files.private import writable_by_others
 from ...pipeline import compile_job
 from ...plural import counted
 from ...site.differences import differences

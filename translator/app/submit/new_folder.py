@@ -10,8 +10,7 @@ from ...errors import Diagnostic, FolderError, UnreachableError
 from ...files.private import remove_tree, rename
 from ...monitor.attempt import SETTLED_SECONDS
 from ...monitor.reconcile import record_news
-from ...state.address import keep_number
-from ...state.publish import publish, writing
+from ...state.address import keep_number, publish, writing
 from ..jobs.refresh import refresh
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from ...state.journal_records import RetryPolicy
 from ..input.job_input import compile_source, name_errors, read_source, site_of
 from ..input.local_checks import code_size_errors
 from ..input.submit_host import installed_version, is_of_today, with_shell_options
-from ..jobs.housekeeping import HOUR, is_due
 from ..jobs.refresh import ledger
+from ..jobs.removing import HOUR, is_due
 from ..room import check_room
 from ..sites.find import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
 

@@ -19,9 +19,9 @@ from ...files.names import ATTEMPTS, ENVIRONMENT, JOB_FILE, JOURNAL, MORE_MEMORY
 from ...monitor.after import before_first
 from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
 from ...planning.growth import growth_of
+from ...state.address import stage, write_files
 from ...state.history import history
 from ...state.journal_records import Created, JobRole, dump
-from ...state.publish import stage, write_files
 from ...state.submit_environment import UMASK, as_bytes, current_umask, is_kept
 from ...terminal_text import one_line
 from ..input.secret_files import hidden_texts, kept_text

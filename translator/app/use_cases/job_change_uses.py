@@ -112,7 +112,7 @@ class JobChangeUses(UseCases):
 
     def tidy(self, *jobs: AnyJob) -> None:
         """Tidy the folders of jobs that have just ended."""
-        from ..jobs.housekeeping import tidy_what_has_just_ended
+        from ..jobs.removing import tidy_what_has_just_ended
 
         tidy_what_has_just_ended(self._session, self._folders(jobs))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...view.jobs import JobView
     from ...view.line import JobLine
     from ..jobs.listing import Found, JobFilter
-    from ..jobs.polled import PolledJobs
+    from ..jobs.refresh import PolledJobs
     from ..jobs.selecting import Selected
     from ..jobs.waiting import Progress
     from ..reports.gather import WrittenReport
@@ -131,8 +131,7 @@ class JobUses(JobChangeUses):
 
     def poll(self, *jobs: AnyJob, last: bool = False, cost: bool = False, usage: bool = False) -> PolledJobs:
         """Return the same for printing, with `last` of your last job: logs are read only for jobs that are shown."""
-        from ..jobs.polled import PolledJobs
-        from ..jobs.refresh import views_of
+        from ..jobs.refresh import PolledJobs, views_of
         from ..reports.gather import uses_of_jobs
         from ..task_facts import usages_of_jobs
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..exit_meaning import ExitMeaning, Explanation
     from ..input.source import JobFile, JobFileOptions
     from ..submit.recorded import Differences
-    from ..what_if.answer import ScenarioAnswer
+    from ..what_if.rule_text import ScenarioAnswer
     from .use_cases import AnyJob
 
 

@@ -142,8 +142,8 @@ class SiteUses(UseCases):
     def add_node(self, node: str, *, reason: str = "") -> NodeList:
         """Add a bad node, and return all. Raises UsageError for an unknown name, and BackendError without Slurm."""
         from ...files.private import make_private
+        from ...state.address import writing
         from ...state.bad_nodes import MAX_REASON, NODE_NAME, BadNode, add
-        from ...state.publish import writing
 
         if not re.fullmatch(NODE_NAME, node):
             message = f"{node!r} is not the name of a node"
@@ -161,8 +161,8 @@ class SiteUses(UseCases):
 
     def remove_node(self, node: str) -> NodeList:
         """Remove a bad node, on all clusters, and return the others. Raises UsageError if it is not among them."""
+        from ...state.address import writing
         from ...state.bad_nodes import BadNode, add, bad_nodes
-        from ...state.publish import writing
 
         home, now = self._session.store.home, self._session.now()
         found = [each for each in bad_nodes(home) if each.node == node]

@@ -9,11 +9,10 @@ from ...state.journal_records import Created, JobRole
 from ...view.states import state_of
 from ..jobs.logs.selection import chosen
 from ..submit.prepare import retry_policy
-from .answer import ScenarioAnswer, ScenarioAttempt
 from .attempt_model import JobModel
 from .completion_model import RoleModel
 from .play import START, Setting, play
-from .rule_text import delays, event_record, others_text, retry_text, rule_text
+from .rule_text import ScenarioAnswer, ScenarioAttempt, delays, event_record, others_text, retry_text, rule_text
 from .scenario import Words, scenario
 
 if TYPE_CHECKING:

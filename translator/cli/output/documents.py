@@ -26,7 +26,7 @@ from ...app.tasks.port_forwarding import PortForward
 from ...app.use_cases.compiler_uses import CheckedFiles, CheckedJob, Converted
 from ...app.use_cases.script_uses import Runtime, ScriptFile
 from ...app.use_cases.site_uses import NodeList
-from ...app.what_if.answer import ScenarioAnswer
+from ...app.what_if.rule_text import ScenarioAnswer
 from ...view.jobs import Jobs, JobView
 from ...view.line import JobLine, Listing
 from ..shell.shells import ShellCompletion

@@ -14,7 +14,7 @@ from ...terminal_text import pairs_text
 
 if TYPE_CHECKING:
     from ...app.exit_meaning import Explanation
-    from ...app.what_if.answer import ScenarioAnswer, ScenarioAttempt
+    from ...app.what_if.rule_text import ScenarioAnswer, ScenarioAttempt
 
 MAX_WIDTH = 70
 """Characters of a script's line that are shown."""

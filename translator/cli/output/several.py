@@ -18,7 +18,7 @@ from .tables import print_table, terminal_width
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from ...app.jobs.polled import PolledJobs
+    from ...app.jobs.refresh import PolledJobs
     from ...app.session import Session
     from ...view.failure import JobFailure
     from ...view.jobs import JobView

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from paislurm.translator.app.what_if.answer import ScenarioAnswer
 from paislurm.translator.app.what_if.outcome import answered, events_of, setting_of
+from paislurm.translator.app.what_if.rule_text import ScenarioAnswer
 from paislurm.translator.app.what_if.scenario import FORMS, Event
 from paislurm.translator.cli.output.explained import scenario_text
 from paislurm.translator.errors import UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.jobs.housekeeping import DAY, HOUR, REMOVED, TIDIED, tidy_up
+from paislurm.translator.app.jobs.removing import DAY, HOUR, REMOVED, TIDIED, tidy_up
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.state import folder_removal
 from paislurm.translator.state.folder_removal import HIDDEN

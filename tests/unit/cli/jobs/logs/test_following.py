@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs.logs import job_logs, task_log
-from paislurm.translator.app.jobs.logs.following import Lines
-from paislurm.translator.app.jobs.logs.job_logs import JobLogs, ReadSchedule
+from paislurm.translator.app.jobs.logs import following, task_log
+from paislurm.translator.app.jobs.logs.following import JobLogs, Lines, ReadSchedule
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.app.jobs.logs.task_log import LogFolder
 from paislurm.translator.app.session import Session
@@ -119,8 +118,8 @@ def test_two_streams_lose_no_byte_and_their_lines_stay_whole(pieces: list[tuple[
 
 
 def test_the_read_schedule_counts_the_tasks_of_all_jobs() -> None:
-    assert job_logs.ReadSchedule(3, total=job_logs.FEW).due(0.0) == [0, 1, 2]
-    assert job_logs.ReadSchedule(3, total=job_logs.FEW + 1).due(0.0) == []
+    assert following.ReadSchedule(3, total=following.FEW).due(0.0) == [0, 1, 2]
+    assert following.ReadSchedule(3, total=following.FEW + 1).due(0.0) == []
 
 
 @pytest.fixture
@@ -198,12 +197,12 @@ def test_every_log_is_polled_within_seconds_and_a_growing_log_each_time(grow: li
     last = dict.fromkeys(range(count), now)
     for _ in range(60):
         due = schedule.due(now)
-        assert len(due) == len(set(due)) <= job_logs.A_TIME
+        assert len(due) == len(set(due)) <= following.A_TIME
         for number in due:
             last[number] = now
             schedule.was_read(number, now, has_more=number in grow)
         now += 0.5
-    assert max(now - at for at in last.values()) <= job_logs.LONGEST + 2.5
+    assert max(now - at for at in last.values()) <= following.LONGEST + 2.5
     assert set(grow) <= set(schedule.due(now))
 
 
@@ -218,7 +217,7 @@ def test_thousands_of_idle_logs_are_polled_rarely(
         print_to(folder, index, "begun\n")
     os.utime(logs, (1, 1))
     now = [100.0]
-    monkeypatch.setattr("paislurm.translator.app.jobs.logs.job_logs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("paislurm.translator.app.jobs.logs.following.time.monotonic", lambda: now[0])
     followed = JobLogs(
         Session(), folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True
     )
