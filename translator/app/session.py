@@ -38,6 +38,18 @@ class Session(Surroundings):
 
     Every error is a PaislurmError with `diagnostics`. A process can have several sessions; use each in one thread at a
     time.
+
+    The examples of the calls use this session and its jobs, in a copy of the folder `examples`. `run` has ended,
+    `running` runs, and the jobs of `sweep` wait in Slurm's queue. `...` stands for text that differs.
+
+    >>> import paislurm
+    >>> session = paislurm.Session(site="site.yaml")
+    >>> run = session.jobs.submit("hello-world.yaml", backend="local")
+    >>> run.wait().state
+    'SUCCEEDED'
+    >>> steps = {"steps": 3000, "pause": 0.2, "crash": 0}
+    >>> running = session.jobs.submit("checkpoint.yaml", backend="local", suffix="-long", parameters=steps)
+    >>> sweep = session.sweeps.submit("sweep.yaml", "lr=0.1,0.01")
     """
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
@@ -104,7 +105,7 @@ def _field(field: ast.AnnAssign, body: list[ast.stmt]) -> Iterator[str]:
 def _said(node: ast.ClassDef | ast.FunctionDef) -> str:
     text = ast.get_docstring(node)
     assert text, node.name
-    return inspect.cleandoc(text)
+    return re.sub(r"(?m)^>>> (?:.+\n?)+", lambda found: f"```python\n{found[0].rstrip()}\n```\n", text).rstrip()
 
 
 def _signature(name: str, method: ast.FunctionDef) -> str:

@@ -93,6 +93,10 @@ class CompilerUses(ScriptUses):
         """Return the parsed job of a job file, of protocol v1 or v2, with all defaults filled in.
 
         Raises ProtocolError with all errors of the file.
+
+        >>> job = session.compiler.load("hello-world.yaml", suffix="-a")
+        >>> job.name, job.task_count
+        ('hello-world-a', 2)
         """
         from ...pipeline import load_job
         from ..input.job_input import arguments_of, options_named, site_of, text_of
@@ -105,6 +109,10 @@ class CompilerUses(ScriptUses):
         """Return the errors and warnings of a job file on this site, [] without any; bash checks the commands' syntax.
 
         Raises SiteError for a wrong site profile.
+
+        >>> for problem in session.compiler.check("hello-world.yaml"):
+        ...     print(problem.code, problem.message)
+        W402 the container image is not used: ...
         """
         try:
             return list(self.check_job(file, **options).diagnostics)
@@ -112,14 +120,24 @@ class CompilerUses(ScriptUses):
             return list(error.diagnostics)
 
     def check_job(self, file: JobFile, **options: Unpack[JobFileOptions]) -> CheckedJob:
-        """Return the name and the warnings of a job file. Raises the errors of `compile`."""
+        """Return the name and the warnings of a job file. Raises the errors of `compile`.
+
+        >>> session.compiler.check_job("hello-world.yaml").job
+        'hello-world'
+        """
         from ..input.job_input import check_source
 
         compiled, warnings = check_source(self._session, source_of(file, options))
         return CheckedJob(job=compiled.job.name, diagnostics=tuple(warnings))
 
     def check_each(self, files: Iterable[JobFile]) -> Iterator[CheckedFile]:
-        """Yield the result for each job file as soon as it is checked. Raises SiteError for a wrong site profile."""
+        """Yield the result for each job file as soon as it is checked. Raises SiteError for a wrong site profile.
+
+        >>> for checked in session.compiler.check_each(["hello-world.yaml", "sweep.yaml"]):
+        ...     print(checked.file, checked.exit_status)
+        hello-world.yaml 0
+        sweep.yaml 0
+        """
         for source in (source_of(file, {}) for file in files):
             try:
                 checked = self.check_job(source)
@@ -133,6 +151,10 @@ class CompilerUses(ScriptUses):
 
         Raises ProtocolError, SiteError, and PlanError for a job that the site cannot run. The same file, options and
         profile give the same script, byte for byte.
+
+        >>> compiled = session.compiler.compile("sweep.yaml", parameters={"lr": 0.01}, slurm={"time": "10"})
+        >>> "#SBATCH --time=00:10:00" in compiled.script
+        True
         """
         return self._compiled(file, options)
 
@@ -140,6 +162,12 @@ class CompilerUses(ScriptUses):
         """Return the request to Slurm with options of the shell's environment, and the bad nodes to avoid now.
 
         The errors are those of `compile`.
+
+        >>> print(session.compiler.plan("hello-world.yaml").text)
+        job         hello-world (hello-world.yaml, PAI protocol v2)
+        layout      plain: a job of one role
+        tasks       2 in 1 role, all at once
+        ...
         """
         from ..input.job_input import site_of
         from ..input.submit_host import with_shell_options
@@ -153,6 +181,12 @@ class CompilerUses(ScriptUses):
         """Convert a job file of protocol v1 (JSON) to protocol v2 (YAML), and write it to `output` if given.
 
         Comments are lost. Raises ProtocolError for a wrong file, and for a file of protocol v2.
+
+        >>> print(session.compiler.convert("v1.json").text)
+        # Converted from v1.json, a job file of PAI protocol v1.
+        protocolVersion: 2
+        name: v1
+        ...
         """
         from pathlib import Path, PurePath
 
@@ -179,7 +213,11 @@ class CompilerUses(ScriptUses):
         return Converted(job=checked.job.name, text=text, diagnostics=(*checked.warnings, *located), file=written)
 
     def parameters(self, file: str) -> Mapping[str, Value]:
-        """Return the parameters that a job file declares, with their values. Raises ProtocolError."""
+        """Return the parameters that a job file declares, with their values. Raises ProtocolError.
+
+        >>> session.compiler.parameters("sweep.yaml")
+        {'lr': 0.1, 'seed': 1}
+        """
         from ...reading.read import read
         from ..input.job_input import read_source
 
@@ -187,7 +225,11 @@ class CompilerUses(ScriptUses):
         return {str(name): value for name, value in found.items()}
 
     def schema(self, what: str) -> dict[str, Any]:
-        """Return the JSON Schema of job files of protocol `v1` or `v2`, or of a `site` profile."""
+        """Return the JSON Schema of job files of protocol `v1` or `v2`, or of a `site` profile.
+
+        >>> session.compiler.schema("v2")["title"]
+        'OpenPAI job, protocol v2'
+        """
         from ...validation.json_schema import json_schema
 
         if what == "v1":

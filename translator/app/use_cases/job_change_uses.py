@@ -38,6 +38,10 @@ class JobChangeUses(UseCases):
         is `user~job@2`. With `dry_run`, return the job that would be submitted. Raises ProtocolError, SiteError,
         PlanError, FolderError for a name in use, and BackendError: RejectedError if Slurm rejects the job,
         UnreachableError if it does not answer.
+
+        >>> job = session.jobs.submit("sweep.yaml", backend="local", parameters={"lr": 0.2}, suffix="-a")
+        >>> job.wait().succeeded
+        True
         """
         from ..submit.submitting import submit
 
@@ -55,6 +59,9 @@ class JobChangeUses(UseCases):
 
         Raises NotFoundError, FolderError if the job's files are incomplete, UsageError if secrets must be given again,
         and the errors of `submit`.
+
+        >>> session.jobs.again(run, suffix="-again").wait().state
+        'SUCCEEDED'
         """
         return self.submit(self.file_of(job, **options))
 
@@ -62,6 +69,9 @@ class JobChangeUses(UseCases):
         """Return the recorded job file of a job and its options; options given here, or in `given`, override them.
 
         Events report what has changed since. Raises the errors of `again`.
+
+        >>> session.jobs.file_of(run).backend
+        'local'
         """
         from ..submit.recorded import source_again
 
@@ -75,6 +85,10 @@ class JobChangeUses(UseCases):
         """Return when a job would start if it were submitted now. Nothing is submitted.
 
         The errors are those of `submit`.
+
+        >>> start = session.jobs.estimate("hello-world.yaml")
+        >>> start.expected_start_at, start.expected_nodes
+        (datetime.datetime(...), 'n[...]')
         """
         from ..submit.forecast import estimate
 
@@ -84,6 +98,10 @@ class JobChangeUses(UseCases):
         """Return the plan of a job and when it would start, in each layout that it can have. Nothing is submitted.
 
         The errors are those of `submit`.
+
+        >>> for layout in session.jobs.estimate_layouts("hello-world.yaml").layouts:
+        ...     print(layout.layout_kind, layout.estimate.expected_nodes)
+        plain n[...]
         """
         from ..submit.forecast import estimate_layouts
 
@@ -102,6 +120,10 @@ class JobChangeUses(UseCases):
         `backend` is local (the default) or slurm; `tasks` limits the tasks of each role (default: all). Each step may
         take `patience` seconds (default: 120, or 600 with Slurm). Raises UsageError if the job does not say how it
         resumes, and the errors of `submit`.
+
+        >>> [kill] = session.jobs.rehearse("checkpoint.yaml", "kill", parameters=steps).rehearsals
+        >>> kill.resuming.verdict
+        'continued'
         """
         from msgspec.structs import replace
 
@@ -111,7 +133,10 @@ class JobChangeUses(UseCases):
         return rehearse(self._session, replace(source, most_tasks=tasks), faults, patience)
 
     def tidy(self, *jobs: AnyJob) -> None:
-        """Tidy the folders of jobs that have just ended."""
+        """Tidy the folders of jobs that have just ended.
+
+        >>> session.jobs.tidy(run)
+        """
         from ..jobs.removing import tidy_what_has_just_ended
 
         tidy_what_has_just_ended(self._session, self._folders(jobs))
@@ -121,6 +146,11 @@ class JobChangeUses(UseCases):
 
         A job that has already ended is no error. Raises FolderError for another user's job, and BackendError, after
         all other jobs have been cancelled and an event has reported them.
+
+        >>> job = session.jobs.submit("hello-world.yaml", suffix="-c")
+        >>> for cancelled in session.jobs.cancel(job):
+        ...     print(cancelled.job, cancelled.state)
+        hello-world-c STOPPING
         """
         from ..jobs.cancelling import cancel_jobs, results
 
@@ -140,6 +170,11 @@ class JobChangeUses(UseCases):
         `slurm` contains time, partition, account and qos; `held` holds a job or releases it; `retries` is the total
         number of retries. Raises UsageError for invalid values. Raises RejectedError, FolderError for another user's
         job, or BackendError, after all other jobs have been changed and an event has reported them.
+
+        >>> for job in session.jobs.update("sweep", slurm={"time": "2:00:00"}):
+        ...     print(job.job, job.time_limit)
+        sweep-lr0_01 7200
+        sweep-lr0_1 7200
         """
         from ..jobs.cancelling import results
         from ..jobs.updating import update_jobs, values_of
@@ -160,6 +195,10 @@ class JobChangeUses(UseCases):
         `older_than` (seconds) and `states` select jobs by their end. `keep_logs` keeps records and logs; `dry_run`
         removes nothing. Raises NotFoundError, FolderError for another user's job or an unfinished one, and UsageError
         if nothing selects jobs; the other jobs are removed anyway.
+
+        >>> removal = session.jobs.remove(run, dry_run=True)
+        >>> removal.removed[0].size_bytes > 0
+        True
         """
         from ..jobs.cancelling import joined
 
@@ -170,7 +209,12 @@ class JobChangeUses(UseCases):
         return done
 
     def to_remove(self, *jobs: AnyJob, older_than: int | None = None, states: Collection[str] = ()) -> ToRemove:
-        """Return the jobs that `remove` would remove. Raises its errors."""
+        """Return the jobs that `remove` would remove. Raises its errors.
+
+        >>> found = session.jobs.to_remove("hello-world")
+        >>> [job.folder.name for job in found.jobs]
+        ['...~hello-world']
+        """
         from ..jobs.removing import jobs_to_remove
 
         words = [self._word(job) for job in jobs]
@@ -184,7 +228,13 @@ class JobChangeUses(UseCases):
         dry_run: bool = False,
         each: Callable[[Removed], object] = lambda _: None,
     ) -> tuple[Removal, Sequence[PaislurmError]]:
-        """Remove these jobs, call `each` after each removal, and return all removals and the errors."""
+        """Remove these jobs, call `each` after each removal, and return all removals and the errors.
+
+        >>> found = session.jobs.to_remove("hello-world")
+        >>> removal, errors = session.jobs.remove_found(found, dry_run=True)
+        >>> errors
+        []
+        """
         from ..jobs.removing import remove_jobs
 
         return remove_jobs(self._session, found.jobs, keep_logs=keep_logs, dry_run=dry_run, each=each)
@@ -193,6 +243,9 @@ class JobChangeUses(UseCases):
         """Poll all jobs once: record how they end, and submit the retries that are due.
 
         With `job`, handle only that job, whose attempt has just ended.
+
+        >>> session.jobs.monitor().worked
+        True
         """
         from ..monitor_run import Worked
 
@@ -203,6 +256,9 @@ class JobChangeUses(UseCases):
 
         `site` is a site profile for all jobs; default: each job's own. Return None when the CPU time of this process is
         nearly used up and `continue_monitor` must continue.
+
+        >>> session.jobs.run_monitor(once=True).worked
+        True
         """
         from ..monitor_run import monitor_job, run_monitor
 

@@ -36,6 +36,9 @@ class LogUses(UseCases):
         `tasks` are roles, tasks `ROLE-INDEX` and patterns; default: all. Default for `attempt` (of the job, from 0) and
         `task_attempt`: the last one. `tail` limits the output to the last lines. A task without output has "". The text
         is untrusted: escape it before printing it on a terminal. Raises NotFoundError.
+
+        >>> print(session.logs.read(run, "hello-1", tail=1)["hello-1"])
+        hello from task 1 at ...
         """
         from ..jobs.logs.selection import LogSelection, attempt_logs
         from ..jobs.logs.targets import bring_logs
@@ -59,6 +62,10 @@ class LogUses(UseCases):
 
         Existing output comes first. `tasks` are tasks, roles or patterns; default: all. Raises NotFoundError. Ctrl-C
         raises InterruptedWaitError, and the job continues.
+
+        >>> session.logs.follow(run, "hello-1", each=lambda task, line: print(f"{task}: {line}")).state
+        hello-1: hello from task 1 at ...
+        'SUCCEEDED'
         """
         from ..jobs.logs.following import LineTeller
         from ..jobs.logs.selection import LogSelection
@@ -76,25 +83,50 @@ class LogUses(UseCases):
         """Return the jobs of the first word and the words for tasks; with `last`, your last job and all words.
 
         Raises NotFoundError, with a hint if the first word is a task of the last job.
+
+        >>> folders, tasks = session.logs.jobs_and_tasks(["hello-world", "hello-0"])
+        >>> tasks
+        ('hello-0',)
         """
         from ..jobs.logs.selection import jobs_and_tasks
 
         return jobs_and_tasks(self._session.store, words, user=self._session.user, last=last)
 
     def targets(self, jobs: Sequence[AnyJob], selection: LogSelection) -> list[Target]:
-        """Return the jobs with selected tasks. Raises NotFoundError if none has."""
+        """Return the jobs with selected tasks. Raises NotFoundError if none has.
+
+        >>> from paislurm.translator.app.jobs.logs.selection import LogSelection
+        >>> [target] = session.logs.targets([run], LogSelection(tasks=("hello-0",)))
+        >>> [(role.name, index) for role, index in target.tasks]
+        [('hello', 0)]
+        """
         from ..jobs.logs.targets import targets
 
         return targets(self._folders(jobs), selection)
 
     def files(self, jobs: Sequence[Target], selection: LogSelection) -> LogFiles:
-        """Return the selected logs of jobs; with `since`, only existing files."""
+        """Return the selected logs of jobs; with `since`, only existing files.
+
+        >>> from paislurm.translator.app.jobs.logs.selection import LogSelection
+        >>> wanted = LogSelection(tasks=("hello-0",), streams=("stdout",))
+        >>> [file.task for file in session.logs.files(session.logs.targets([run], wanted), wanted).files]
+        ['hello-0']
+        """
         from ..jobs.logs.targets import LogFiles, files_of
 
         return LogFiles(files=tuple(file for job in jobs for file in files_of(self._session, job, selection)))
 
     def print_once(self, jobs: Sequence[Target], selection: LogSelection, printer: Printer) -> list[JobFolder]:
-        """Print existing output, and return the jobs without any."""
+        """Print existing output, and return the jobs without any.
+
+        >>> from paislurm.translator.app.jobs.logs.following import LineTeller
+        >>> from paislurm.translator.app.jobs.logs.selection import ALL_LOGS
+        >>> printer = LineTeller(lambda task, stream, lines: [print(task, line) for line in lines], lambda: None)
+        >>> session.logs.print_once(session.logs.targets([run], ALL_LOGS), ALL_LOGS, printer)
+        hello-0 b'hello from task 0 at ...'
+        hello-1 b'hello from task 1 at ...'
+        []
+        """
         from ..jobs.logs.following import open_logs
 
         opened = open_logs(self._session, jobs, selection, printer, follows=False)
@@ -112,6 +144,13 @@ class LogUses(UseCases):
         """Print new output until the jobs have ended, and yield the end of each.
 
         `progress` returns a display of a job's progress; `max_age` as in `show_ends` of jobs.
+
+        >>> from paislurm.translator.app.jobs.logs.following import LineTeller
+        >>> from paislurm.translator.app.jobs.logs.selection import ALL_LOGS
+        >>> printer = LineTeller(lambda task, stream, lines: [print(task, line) for line in lines], lambda: None)
+        >>> ends = list(session.logs.print_new(session.logs.targets([run], ALL_LOGS), ALL_LOGS, printer))
+        hello-0 b'hello from task 0 at ...'
+        hello-1 b'hello from task 1 at ...'
         """
         from ..jobs.logs.following import PageLines, open_logs
         from ..jobs.waiting import MAX_INTERVAL, known_ends, wait_for_ends
@@ -147,13 +186,23 @@ class LogUses(UseCases):
             yield ended
 
     def batch_output(self, job: Target, selection: LogSelection) -> AbstractContextManager[Iterator[bytes] | None]:
-        """Return the output of a batch script in pieces, in a context that closes its file; None without one."""
+        """Return the output of a batch script in pieces, in a context that closes its file; None without one.
+
+        >>> from paislurm.translator.app.jobs.logs.selection import ALL_LOGS
+        >>> [target] = session.logs.targets([run], ALL_LOGS)
+        >>> with session.logs.batch_output(target, ALL_LOGS) as pieces:
+        ...     text = b"".join(pieces or ())
+        """
         from ..jobs.logs.targets import batch_output
 
         return batch_output(self._session, job, selection)
 
     def silence_text(self, job: AnyJob) -> str:
-        """Return why a job has no output."""
+        """Return why a job has no output.
+
+        >>> session.logs.silence_text(run)
+        'no output; ...~hello-world SUCCEEDED: all 2 tasks have succeeded'
+        """
         from ..jobs.refresh import refresh
 
         folder = self._folder(job)

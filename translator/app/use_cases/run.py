@@ -41,7 +41,11 @@ class JobRun:
         return self.session.jobs.folder_of(self)
 
     def status(self) -> JobView:
-        """Return the state of the job. Slurm is polled if the last poll result is older than 15 seconds."""
+        """Return the state of the job. Slurm is polled if the last poll result is older than 15 seconds.
+
+        >>> run.status().succeeded
+        True
+        """
         [status] = self.session.jobs.status(self)
         return status
 
@@ -49,6 +53,9 @@ class JobRun:
         """Wait for the job and return how it ended. After `timeout` seconds, return its state, with `ended` false.
 
         Ctrl-C raises InterruptedWaitError, and the job continues.
+
+        >>> running.wait(timeout=0).ended
+        False
         """
         [status] = self.session.jobs.wait(self, timeout=timeout)
         return status
@@ -61,13 +68,22 @@ class JobRun:
         task_attempt: int | None = None,
         tail: int | None = None,
     ) -> dict[str, str]:
-        """Return the output of tasks so far, by task, as `session.logs.read` does."""
+        """Return the output of tasks so far, by task, as `session.logs.read` does.
+
+        >>> print(run.logs("hello-0")["hello-0"])
+        hello from task 0 at ...
+        """
         return self.session.logs.read(
             self, *tasks, stream=stream, attempt=attempt, task_attempt=task_attempt, tail=tail
         )
 
     def cancel(self) -> CancelledJob:
-        """Cancel the job, and return its state. It is still unfinished until its tasks have ended."""
+        """Cancel the job, and return its state. It is still unfinished until its tasks have ended.
+
+        >>> job = session.jobs.submit("hello-world.yaml", suffix="-b")
+        >>> job.cancel().state
+        'STOPPING'
+        """
         [cancelled] = self.session.jobs.cancel(self)
         return cancelled
 

@@ -71,6 +71,9 @@ class ScriptUses(UseCases):
         """Return the script of a job file, with `head` only the part before the runtime; write it to `output` if given.
 
         An event says where sbatch expects the job's secrets. The errors are those of `compile`.
+
+        >>> session.compiler.script("hello-world.yaml", "hello.sbatch").file
+        'hello.sbatch'
         """
         from ...rendering.runtime_bundle import SEAL
         from ..paths import write_output
@@ -89,6 +92,10 @@ class ScriptUses(UseCases):
         """Return the origin of each line of the script: lines of the job file, and rules.
 
         The errors are those of `compile`.
+
+        >>> origin = session.compiler.explain("hello-world.yaml")[0]
+        >>> origin.text, origin.job_lines
+        ('#SBATCH --job-name=hello-world', (3,))
         """
         from ...rendering.provenance import origins
 
@@ -99,6 +106,10 @@ class ScriptUses(UseCases):
         """Return what decides the job in a scenario, and whether it is retried; `paislurm explain --help` lists events.
 
         Nothing runs. Raises UsageError for an unknown event, and the errors of `compile`.
+
+        >>> answer = session.compiler.what_if("checkpoint.yaml", "trainer-0 exits 1")
+        >>> answer.attempts[0].retry_rule
+        'attempt 2 at once; retry 1 of 2'
         """
         from ..what_if.outcome import answered
 
@@ -108,6 +119,10 @@ class ScriptUses(UseCases):
         """Return the differences between two jobs, or between a job and a job file compiled with the job's options.
 
         Raises UsageError if the two cannot be compared.
+
+        >>> from pathlib import Path
+        >>> session.compiler.diff(run, Path("hello-world.yaml")).same
+        True
         """
         from ..submit.recorded import compare
 
@@ -121,6 +136,10 @@ class ScriptUses(UseCases):
 
         `script` is a file, "-" for standard input, a job (its last script), or the script as bytes. Raises
         NotFoundError for an unknown job.
+
+        >>> found = session.compiler.verify(run)
+        >>> found.genuine, found.edited
+        (True, False)
         """
         from paislurm import __version__
 
@@ -151,6 +170,9 @@ class ScriptUses(UseCases):
         """Return the runtime that scripts of this version share. Raises UsageError for an unknown part.
 
         `uses` are parts that only some jobs need, by their names in the seal of a script.
+
+        >>> session.compiler.runtime().paislurm_version == paislurm.__version__
+        True
         """
         from paislurm import __version__
 
@@ -167,11 +189,18 @@ class ScriptUses(UseCases):
         """Return the meaning of an exit code, its name, an exit status or a Slurm state. Raises NotFoundError.
 
         The site profile can change the meaning of codes and states.
+
+        >>> session.compiler.explain_exit(137).meaning
+        'signal KILL (9): most often too much memory, else a forced end'
         """
         return self.exit_explanation(what).record
 
     def exit_explanation(self, what: str | int, site: str | None = None) -> Explanation:
-        """Return the row of the exit specification for the same, by this site profile, with what people need."""
+        """Return the row of the exit specification for the same, by this site profile, with what people need.
+
+        >>> session.compiler.exit_explanation("OUT_OF_MEMORY").advice.remedy
+        'raise `memoryMB`, use smaller batches, or use fewer worker processes'
+        """
         from ...exit_codes.table import ExitTable
         from ..exit_meaning import explained
         from ..sites.find import find_site
@@ -179,7 +208,11 @@ class ScriptUses(UseCases):
         return explained(str(what), ExitTable(find_site(self._session, site).exit_rows))
 
     def is_exit(self, word: str) -> bool:
-        """Return whether a word in the place of a job file means an exit code or its name: there is no such file."""
+        """Return whether a word in the place of a job file means an exit code or its name: there is no such file.
+
+        >>> session.compiler.is_exit("137"), session.compiler.is_exit("sweep.yaml")
+        (True, False)
+        """
         from ..exit_meaning import plain_word
 
         return bool(re.fullmatch(r"-?[0-9]+|\w+\+?", plain_word(word))) and not Path(word).exists()
@@ -188,6 +221,9 @@ class ScriptUses(UseCases):
         """Return all words that `explain_exit` knows: Slurm's states, names and numbers of exit codes.
 
         The rows of a wrong site profile are left out.
+
+        >>> "NODE_FAIL" in session.compiler.exit_words()
+        True
         """
         from paislurm.backends.slurm.job_states import STATES
 

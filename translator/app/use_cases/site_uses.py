@@ -62,6 +62,10 @@ class SiteUses(UseCases):
         `host` is the login node to query; default: this machine. A different file is not changed; `force` overwrites
         it and keeps the old one. With `probe`, a short job inspects one node. Raises BackendError if Slurm does not
         answer.
+
+        >>> found = session.sites.detect("detected.yaml")
+        >>> found.outcome
+        'wrote detected.yaml'
         """
         from ...site.detection.profile_text import profile_text
         from ..sites.ask import detect_at, detect_from_here
@@ -84,13 +88,23 @@ class SiteUses(UseCases):
         )
 
     def show(self, site: str | None = None) -> SiteInForce:
-        """Return every setting of the active site profile with its source. Raises SiteError for a wrong profile."""
+        """Return every setting of the active site profile with its source. Raises SiteError for a wrong profile.
+
+        >>> for setting in session.sites.show().in_force:
+        ...     if setting.setting == "defaultPartition":
+        ...         print(setting.value, setting.line)
+        normal 8
+        """
         from ..sites.detecting import site_in_force
 
         return site_in_force(self._session, site)
 
     def layers_text(self, site: str | None = None) -> str:
-        """Return the profiles below the active one, as the end of a sentence; "" without any."""
+        """Return the profiles below the active one, as the end of a sentence; "" without any.
+
+        >>> session.sites.layers_text("sites/laptop.yaml")
+        ''
+        """
         from ..sites.find import profile_layers
 
         extended = [layer.file for layer in reversed(profile_layers(self._session, site, alone=True)[:-1])]
@@ -104,6 +118,9 @@ class SiteUses(UseCases):
 
         Nothing is submitted. Without a profile, the site is detected from Slurm. Raises SiteError for a wrong profile,
         or if there is no profile and Slurm does not answer.
+
+        >>> session.sites.check("hello-world.yaml").checked[0].verdict
+        '1 node, 2 CPUs of normal'
         """
         from ..sites.checked import CheckedJobs, CheckedProfile, check_job, check_profile, site_to_check
         from ..sites.find import profile_layers, site_path
@@ -117,13 +134,21 @@ class SiteUses(UseCases):
         return CheckedProfile(file=str(path), backend_reachable=reachable, diagnostics=diagnostics)
 
     def find(self, site: str | None = None, *, host: str | None = None) -> Site:
-        """Return the active site, of this machine or of a login node. Raises SiteError for a wrong profile."""
+        """Return the active site, of this machine or of a login node. Raises SiteError for a wrong profile.
+
+        >>> session.sites.find().default_partition
+        'normal'
+        """
         from ..sites.find import find_site
 
         return find_site(self._session, site, host=host)
 
     def nodes(self) -> NodeList:
-        """Return the user's bad nodes, the latest first."""
+        """Return the user's bad nodes, the latest first.
+
+        >>> session.sites.nodes().bad_nodes
+        ()
+        """
         from ...state.bad_nodes import bad_nodes
 
         lines = (
@@ -140,7 +165,12 @@ class SiteUses(UseCases):
         return NodeList(bad_nodes=tuple(lines))
 
     def add_node(self, node: str, *, reason: str = "") -> NodeList:
-        """Add a bad node, and return all. Raises UsageError for an unknown name, and BackendError without Slurm."""
+        """Add a bad node, and return all. Raises UsageError for an unknown name, and BackendError without Slurm.
+
+        >>> bad = session.sites.add_node("node7", reason="its GPU falls off the bus").bad_nodes
+        >>> [node.node for node in bad], [node.node for node in session.sites.remove_node("node7").bad_nodes]
+        (['node7'], [])
+        """
         from ...files.private import make_private
         from ...state.address import writing
         from ...state.bad_nodes import MAX_REASON, NODE_NAME, BadNode, add
@@ -160,7 +190,12 @@ class SiteUses(UseCases):
         return self.nodes()
 
     def remove_node(self, node: str) -> NodeList:
-        """Remove a bad node, on all clusters, and return the others. Raises UsageError if it is not among them."""
+        """Remove a bad node, on all clusters, and return the others. Raises UsageError if it is not among them.
+
+        >>> bad = session.sites.add_node("node8")
+        >>> session.sites.remove_node("node8").bad_nodes
+        ()
+        """
         from ...state.address import writing
         from ...state.bad_nodes import BadNode, add, bad_nodes
 
@@ -174,7 +209,11 @@ class SiteUses(UseCases):
         return self.nodes()
 
     def slurm_calls(self, site: str | None = None) -> SlurmCalls:
-        """Return the calls to Slurm for this user in the last 24 hours, by all commands and monitors."""
+        """Return the calls to Slurm for this user in the last 24 hours, by all commands and monitors.
+
+        >>> session.sites.slurm_calls().max_attempts_per_hour
+        60
+        """
         from ...monitor.polling.call_log import DAY, HOUR, MONITOR, costs, retry_times
         from ..monitor_run import ProgramCost, SlurmCalls
 

@@ -44,6 +44,10 @@ class SweepUses(UseCases):
         `each` is called with each submitted job. Raises UsageError for invalid values, and unless `many` for more than
         100 jobs. The other arguments and errors are those of `submit` of jobs. If a job cannot be submitted, the error
         contains the number of submitted jobs; the same call submits the others.
+
+        >>> planned = session.sweeps.submit("sweep.yaml", "lr=0.1,0.01", "seed=1..3", suffix="-b", dry_run=True)
+        >>> len(planned.names)
+        6
         """
         from ..submit.submission import jobs_before
         from ..submit.sweep import submit_sweep

@@ -23,6 +23,9 @@ class TaskUses(UseCases):
         The command uses this process's standard input and output. `task` is `worker-0`, a role of one task, or "" in a
         job of one task. Raises NotFoundError for a task that does not run, UsageError if several tasks match, and
         FolderError for another user's job.
+
+        >>> session.tasks.exec(running, "trainer-0", "sh", "-c", "test $PAI_TASK_INDEX = 0")
+        0
         """
         import subprocess
 
@@ -33,7 +36,12 @@ class TaskUses(UseCases):
         return subprocess.run(argv, env=self._session.environment, check=False).returncode
 
     def call(self, job: AnyJob, task: str = "", command: Sequence[str] = ()) -> TaskCall:
-        """Return the command line of `exec`, and run nothing. Raises its errors."""
+        """Return the command line of `exec`, and run nothing. Raises its errors.
+
+        >>> call = session.tasks.call(running, "trainer", ["nvidia-smi"])
+        >>> call.task
+        'trainer-0'
+        """
         from ..tasks.attaching import call_of_task
 
         return call_of_task(self._session, self._folder(job), task, command)[0]
@@ -64,6 +72,10 @@ class TaskUses(UseCases):
         `port` is a label or a number; "" means the only port. `task` is as for `exec`. `login` is the name of the login
         node on the user's machine. Raises NotFoundError for a task that does not run or an unknown port, and UsageError
         if several match.
+
+        >>> forward = session.tasks.port_forward(running, port="8888", login="me@login1")
+        >>> print(*forward.argv)
+        ssh -N ... -L 8888:127.0.0.1:8888 me@login1
         """
         from ...state.parsed import host_or_empty
         from ..jobs.refresh import refresh
@@ -120,12 +132,20 @@ class TaskUses(UseCases):
         run(forward, lambda: session.say(f"open {forward.url} on this machine; press Ctrl-C to stop"), session.say)
 
     def roles(self, job: AnyJob | None = None) -> list[tuple[str, int]]:
-        """Return the roles of a job, each with its number of tasks. Default: your last job."""
+        """Return the roles of a job, each with its number of tasks. Default: your last job.
+
+        >>> session.tasks.roles(run)
+        [('hello', 2)]
+        """
         [folder] = self._folders([] if job is None else [job], last=job is None)
         return [(role.name, role.instances) for role in folder.history().roles]
 
     def port_labels(self, job: AnyJob, task: str) -> list[str]:
-        """Return the labels of a task's ports, from the files of a job that has started."""
+        """Return the labels of a task's ports, from the files of a job that has started.
+
+        >>> session.tasks.port_labels(running, "trainer-0")
+        ['ssh', 'http']
+        """
         from ..jobs.logs.selection import chosen
         from ..task_facts import port_labels
 
