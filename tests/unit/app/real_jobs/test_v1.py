@@ -232,7 +232,7 @@ def test_programs_get_every_variable_that_they_would_get_in_a_container(ran: Cal
     """A container gives them to bash in its environment; over ssh too, those that bash cannot set."""
     odd = {"spark.executor.memory": "2g it's\n$HOME", "1a": "7", "a-b": "", ".": "7"}
     wanted = {**dict.fromkeys(NAMES_OF_BASH.split(), "7"), **odd}
-    done = ran([{"command": "env -0 >env; ssh worker-0 env -0 >over-ssh"}], jobEnvs=wanted)
+    done = ran([{"taskNumber": 1, "command": "env -0 >env; ssh worker-0 env -0 >over-ssh"}], jobEnvs=wanted)
     assert done.code == 0
     direct = subprocess.run(["bash", "-c", "env -0"], env={**os.environ, **wanted}, capture_output=True, check=True)
     expected = {line for line in direct.stdout.decode().split("\0") if line.partition("=")[::2] in wanted.items()}
