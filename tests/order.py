@@ -23,7 +23,10 @@ CLUSTER = Path(__file__).parent / "cluster"
 CONTRACT = Path(__file__).parent / "contract"
 TOGETHER = ("tests/cluster/test_monitor.py", "tests/cluster/test_images.py", "tests/cluster/test_no_monitor.py")
 """Files of the cluster whose tests look at the same jobs, or ask the same registry."""
-APART = ("tests/cluster/", "tests/contract/", "tests/unit/pages/test_blocks.py", "tests/unit/protocol/test_linear.py")
+APART = (
+    *("tests/cluster/", "tests/contract/", "tests/unit/pages/test_blocks.py", "tests/unit/protocol/test_linear.py"),
+    "tests/unit/test_recipes.py",
+)
 """How files begin whose tests go by themselves, because they take long: those of others stay with their file."""
 FILES, FIRST, HOROVOD = (0, 1), (0, 0), (0.55, 0.6)
 COMPANY, ALONE = (0, 0.5), (0.5, 0.8)
