@@ -196,8 +196,10 @@ def _chosen(sections: Iterable[Section], wanted: frozenset[str]) -> list[Section
 
 
 def _names(sections: Iterable[Section], wanted: frozenset[str]) -> frozenset[str]:
-    """Return the settings that some sections read."""
-    return frozenset(_NAME.findall("".join(_chosen_lines(_load(section), wanted) for section in sections)))
+    """Return the settings that some sections read, and those that are the defaults of these."""
+    names = frozenset(_NAME.findall("".join(_chosen_lines(_load(section), wanted) for section in sections)))
+    defaults = (*_defaults(OF_JOB, names), *_defaults(OF_ROLE, names))
+    return names.union(*(_NAME.findall(value) for _, value in defaults))
 
 
 def _dispatch(name: str) -> str:

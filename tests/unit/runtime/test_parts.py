@@ -116,6 +116,16 @@ def test_functions_are_defined_before_the_code_that_runs() -> None:
     assert [line for line in rest.split("\n") if line and not setting.match(line)] == []
 
 
+@pytest.mark.parametrize("uses", SELECTIONS, ids=",".join)
+def test_the_default_of_a_setting_is_set_before_those_that_it_is_the_default_of(uses: tuple[str, ...]) -> None:
+    """So has a role without a number of tasks one slot. The head names each role."""
+    known = {"ROLE_NAME"}
+    for name, default in re.findall(r"(?m)^ +PSL_(\w+)(?:\[role\])?=\$\{PSL_\1(?:\[role\])?-(.*)\}$", runtime(uses)):
+        assert set(re.findall(r"PSL_(\w+)", default)) <= known
+        known.add(name)
+    assert len(known) > len({"ROLE_NAME"})
+
+
 def unread(text: str) -> set[str]:
     """Return the variables of a runtime that it only sets."""
     text = re.sub(r"(?m)^\s*#.*", "", text)
