@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.cluster.instance import require_privilege
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -31,6 +33,7 @@ def behind(folder: Path, attributes: float, missing: float, argv: Sequence[str])
 
     Both are seconds. The process that becomes this command is in the namespace: others enter it by its id.
     """
+    require_privilege("a mount of one process")
     words = ["sh", "-c", _SCRIPT, "sh", str(attributes), str(missing), str(folder)]
     return ["unshare", "--mount", "--propagation=private", *words, *argv]
 

@@ -160,6 +160,7 @@ taskRoles:
 """
     write_files(workdir, job_yaml=job)
     script = paislurm(installed, workdir, "script", "--site", "site.yaml", "job.yaml").stdout
+    require_privilege("another user")
     home = installed.home("bob") / workdir.name
     home.mkdir()
     (home / "job.sbatch").write_text(script)

@@ -114,6 +114,7 @@ SLOW = "qdisc add dev eth0 root tbf rate 10mbit burst 32kb latency 400ms"
 @pytest.mark.exclusive
 def test_slow_node_is_named_by_its_pairs(site: Site, folder: Path) -> None:
     """The link of one of eight nodes is slowed by the kernel (tc); without that, no node is named."""
+    site.require("a link of a node")
     cluster = site.administrator
     node = cluster.nodes[4]
     cluster.admin(["scontrol", "create", ALL, f"Nodes={','.join(cluster.nodes)}", "State=UP"])

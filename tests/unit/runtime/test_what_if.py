@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -199,12 +200,11 @@ class Followed:
 
 
 def decided(record: Retry | Ended | None) -> tuple[Any, ...]:
-    """Return what a decision is worth."""
+    """Return what a decision is worth. Of nodes that stay, a scenario has no names."""
     if isinstance(record, Retry):
-        return (
-            record.exit_code, record.behaviour, record.retry_rule, record.retries, record.used_retries,
-            record.transient_retries,
-        )  # fmt: skip
+        rule = re.sub("; .* stays: ", "; it stays: ", record.retry_rule)
+        counts = record.retries, record.used_retries, record.transient_retries
+        return record.exit_code, record.behaviour, rule, *counts
     assert record is not None
     return record.state, record.exit_code
 

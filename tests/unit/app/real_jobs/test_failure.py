@@ -114,7 +114,7 @@ if not select.select(peers, [], [])[0][0].recv(2):
 
 WORDS = {
     "exit": ("exit status 3", ""),
-    "killed": ("signal KILL (9), exit status 137", ""),
+    "killed": ("signal KILL (9), which paislurm did not send, exit status 137", ""),
     "segfault": ("signal SEGV (11), exit status 139", ""),
     "memory": ("out of memory, exit status 137", ""),
     "exception": ("exit status 1", "RuntimeError: bad weights"),
