@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 @pytest.mark.exclusive
 def test_one_failure_of_64_tasks_ends_the_job_and_the_others_get_term(installed: Cluster, workdir: Path) -> None:
-    # A task of `a` fails in its second second; every other one traps TERM and says so.
+    # A task of `a` fails when all others have begun; every other one traps TERM and says so.
+    all_begun = f'until begun=({workdir}/begun.*) && [ "${{#begun[@]}}" -eq 63 ]; do sleep 0.2; done'
     command = (
-        'if [ "$PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX" = a-7 ]; then sleep 2; exit 9; fi; '
-        "trap 'echo saved; exit 0' TERM; echo 'exit 0 0 0 0 0 0 success'; sleep 60"
+        f'name=$PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX; if [ "$name" = a-7 ]; then {all_begun}; exit 9; fi; '
+        f"trap 'echo saved; exit 0' TERM; touch {workdir}/begun.$name; echo 'exit 0 0 0 0 0 0 success'; sleep 60"
     )
     roles = role("a", 32, command) + role("b", 16, command) + role("c", 16, command)
     job = submit(installed, workdir, roles, "{slurm: {layout: shared}}")
