@@ -12,6 +12,7 @@ from paislurm.backends.slurm.job_states import FORGOTTEN
 from ..exit_codes.codes import PREFLIGHT_FAILED, STOPPED
 from ..folded_names import folded
 from ..state.changes import policy_at
+from ..state.history import MAX_EXCLUDED
 from ..state.journal_records import Ended, Observed, Retry
 from ..state.result import reported_behaviour
 from ..times import format_time
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_NODE_LIST = 4000
 
-_NOT_EXCLUDED = "no node can be left out, as far as the nodes of the partition are known"
+_NOT_EXCLUDED = "no more nodes can be left out, as far as the nodes of the partition are known"
 
 
 def transition(facts: View, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
@@ -59,6 +60,9 @@ def transition(facts: View, job_status: JobStatus, *, completed: int) -> tuple[J
 
 def _not_excludable(known: History, retry: Retry) -> tuple[str, ...]:
     """Return the bad nodes of an attempt that the next one cannot exclude: too few others are known."""
+    spare = known.retry_policy.spare_nodes
+    if spare is None or spare >= MAX_EXCLUDED:
+        return ()
     excluded = replace(known, retries=(*known.retries, retry)).excluded_nodes(retry.happened_at)
     return tuple(node for node in retry.blamed_nodes if node not in excluded)
 

@@ -16,7 +16,7 @@ from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, Dependencies, reconcile, record_news
 from paislurm.translator.monitor.transition import retry_decision
-from paislurm.translator.state.history import history
+from paislurm.translator.state.history import MAX_EXCLUDED, history
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import append
 from paislurm.translator.state.journal_records import Cancelled, Ended, Record, RetryPolicy, dump
@@ -218,13 +218,23 @@ def test_a_bad_node_without_another_one_is_named_and_checked_twice(
     ended(backend)
     stepped(folder, backend, NOW)
     rule = folder.history().retries[0].retry_rule
-    assert ("; n1 stays: no node can be left out" in rule) == (spare_nodes == 0)
+    assert ("; n1 stays: no more nodes can be left out" in rule) == (spare_nodes == 0)
     folder.result(1).write_bytes(folder.result(0).read_bytes())
     ended(backend, "101")
     view = stepped(folder, backend, NOW)
     stepped(folder, backend, NOW + 20)
     assert len(backend.submissions) == submitted
     assert ("n1 failed the preflight again" in view.job_status.reason) == (submitted == 1)
+
+
+def test_more_bad_nodes_than_an_attempt_excludes_do_not_end_a_job(tmp_path: Path) -> None:
+    """That number is ours, and says nothing about the partition."""
+    folder, backend = job(tmp_path), FakeBackend()
+    failed = [task(n, exit_code=-1408, state="FAILED", node=f"n{n}") for n in range(MAX_EXCLUDED + 1)]
+    leave_result(folder, **KILLED | {"exit_code": -1408, "behaviour": "transient", "tasks": failed})
+    ended(backend)
+    stepped(folder, backend, NOW)
+    assert "stays" not in folder.history().retries[0].retry_rule
 
 
 def test_a_refused_exclusion_does_not_refuse_the_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,7 @@ def test_the_words_of_protocol_v1_are_its_own() -> None:
     assert found.retry_rule == "none: retryCount is 0"
 
 
-STAYS = "; the node of ps-0 stays: no node can be left out, as far as the nodes of the partition are known"
+STAYS = "; the node of ps-0 stays: no more nodes can be left out, as far as the nodes of the partition are known"
 
 
 def test_the_answer_as_text() -> None:
