@@ -19,7 +19,8 @@ def run() -> NoReturn:
     gc.disable()  # see `run` of the commands
     # Plugins of pydantic in the user's Python cost time and run code that is not ours: do not even look for them.
     sys.modules[PLUGIN_LOADER] = ModuleType(PLUGIN_LOADER)
-    vars(sys.modules[PLUGIN_LOADER])["get_plugins"] = tuple
+    # Whatever a version of pydantic imports from there finds no plugins.
+    vars(sys.modules[PLUGIN_LOADER])["__getattr__"] = lambda _: tuple
     interrupts = signal.getsignal(signal.SIGINT)
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
