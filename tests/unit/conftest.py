@@ -22,7 +22,8 @@ from paislurm.translator.state.journal_records import RetryPolicy
 from tests.clock import clock
 
 from .app.ran import Ran, run_here
-from .cli.running import ME, SITE, job_file, keep_apart, own_job
+from .cli.running import GOOD, LIMITED, ME, SITE, job_file, keep_apart, own_job
+from .cli.running import JOB as CLI_JOB
 from .monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from .protocol.jobs import JOB, changed
 
@@ -63,6 +64,19 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def job(profile: Path) -> str:
     """Write a job file, beside the site profile; return its path."""
     return job_file(profile.parent)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """A good job file, and one with an unknown key, a wrong number and an `if` without its `fi`."""
+    bad = GOOD.replace("instances: 1", "instances: two\n    shared: true").replace("        fi\n", "")
+    return job_file(tmp_path, GOOD, "good.yaml"), job_file(tmp_path, bad, "bad.yaml")
+
+
+@pytest.fixture
+def limited(tmp_path: Path, profile: Path) -> str:
+    profile.write_text(LIMITED, encoding="utf-8")
+    return job_file(tmp_path, f"{CLI_JOB}parameters: {{lr: 1}}\n")
 
 
 @pytest.fixture

@@ -70,6 +70,33 @@ def own_job(jobs: Path, name: str, job_id: str, *more: Record, age: int = 5) -> 
     return job_folder(jobs, created, replace(INTENT, happened_at=at), sent, *more, name=f"{user_name()}~{name}")
 
 
+GOOD = """\
+protocolVersion: 2
+name: good
+type: job
+prerequisites: [{name: image, type: dockerimage, uri: debian}]
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
+    commands:
+      - echo <% $parameters.lr %>
+      - |
+        if true
+        then echo hello
+        fi
+parameters: {lr: 0.1}
+"""
+LIMITED = """\
+partitions:
+  batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}], timeLimit: 1:00:00}
+defaultPartition: batch
+accounts: {physics: {qos: [normal]}}
+qos: {normal: {}}
+"""
+
+
 def job_file(folder: Path, text: str = JOB, name: str = "job.yaml") -> str:
     """Write a job file and return its path."""
     path = folder / name

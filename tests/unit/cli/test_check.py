@@ -14,33 +14,7 @@ from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
 from tests.cluster.jobs import ROOT
 
-from .running import JOB, SITE, Runner, job_file
-
-GOOD = """\
-protocolVersion: 2
-name: good
-type: job
-prerequisites: [{name: image, type: dockerimage, uri: debian}]
-taskRoles:
-  worker:
-    instances: 1
-    dockerImage: image
-    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
-    commands:
-      - echo <% $parameters.lr %>
-      - |
-        if true
-        then echo hello
-        fi
-parameters: {lr: 0.1}
-"""
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[str, str]:
-    """A good job file, and one with an unknown key, a wrong number and an `if` without its `fi`."""
-    bad = GOOD.replace("instances: 1", "instances: two\n    shared: true").replace("        fi\n", "")
-    return job_file(tmp_path, GOOD, "good.yaml"), job_file(tmp_path, bad, "bad.yaml")
+from .running import GOOD, JOB, SITE, Runner, job_file
 
 
 def test_the_exit_code_of_several_files_is_the_worst_one(files: tuple[str, str], run: Runner) -> None:
@@ -67,21 +41,6 @@ def test_missing_job_files_profiles_and_secrets_get_the_hint(run: Runner, there:
         assert "did you mean `job.yaml`?" in run(*words).err
     assert "--site named it; did you mean `train-resnet.yaml`?" in run("check", job, "--site", "trainresnet").err
     assert "did you mean `notes`?" in run("check", job, "--secrets", "note").err
-
-
-LIMITED = """\
-partitions:
-  batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}], timeLimit: 1:00:00}
-defaultPartition: batch
-accounts: {physics: {qos: [normal]}}
-qos: {normal: {}}
-"""
-
-
-@pytest.fixture
-def limited(tmp_path: Path, profile: Path) -> str:
-    profile.write_text(LIMITED, encoding="utf-8")
-    return job_file(tmp_path, f"{JOB}parameters: {{lr: 1}}\n")
 
 
 @pytest.mark.parametrize(

@@ -5,36 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from ...cli.running import job_file
+from ...cli.running import GOOD, job_file
 from ..asked import Asked
-
-GOOD = """\
-protocolVersion: 2
-name: good
-type: job
-prerequisites: [{name: image, type: dockerimage, uri: debian}]
-taskRoles:
-  worker:
-    instances: 1
-    dockerImage: image
-    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
-    commands:
-      - echo <% $parameters.lr %>
-      - |
-        if true
-        then echo hello
-        fi
-parameters: {lr: 0.1}
-"""
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[str, str]:
-    """A good job file, and one with an unknown key, a wrong number and an `if` without its `fi`."""
-    bad = GOOD.replace("instances: 1", "instances: two\n    shared: true").replace("        fi\n", "")
-    return job_file(tmp_path, GOOD, "good.yaml"), job_file(tmp_path, bad, "bad.yaml")
 
 
 def test_bash_errors_are_reported_with_other_errors(files: tuple[str, str], asked: Asked) -> None:

@@ -119,21 +119,6 @@ def test_an_empty_name_has_a_hint(asked: Asked) -> None:
     asked.compiler.check_job("").ends(3, "the name is empty")
 
 
-SITE = """\
-partitions:
-  batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}], timeLimit: 1:00:00}
-defaultPartition: batch
-accounts: {physics: {qos: [normal]}}
-qos: {normal: {}}
-"""
-
-
-@pytest.fixture
-def limited(tmp_path: Path, profile: Path) -> str:
-    profile.write_text(SITE, encoding="utf-8")
-    return job_file(tmp_path, f"{JOB}parameters: {{lr: 1}}\n")
-
-
 @pytest.mark.usefixtures("limited")
 def test_errors_in_the_file_name_the_file(asked: Asked, tmp_path: Path) -> None:
     file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{partition: bach}}}}\n")
