@@ -19,8 +19,7 @@ def run() -> NoReturn:
     gc.disable()  # see `run` of the commands
     # Plugins of pydantic in the user's Python cost time and run code that is not ours: do not even look for them.
     sys.modules[PLUGIN_LOADER] = ModuleType(PLUGIN_LOADER)
-    # Whatever a version of pydantic imports from there finds no plugins.
-    vars(sys.modules[PLUGIN_LOADER])["__getattr__"] = lambda _: tuple
+    vars(sys.modules[PLUGIN_LOADER])["get_plugins"] = tuple
     interrupts = signal.getsignal(signal.SIGINT)
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
